@@ -33,18 +33,24 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field};
-use crate::registry::{Entry, EntryData};
+use crate::named::Origin;
 use crate::sample::SampleTensor;
-use crate::sequence_source::{
-    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders,
-    wrong_arrays,
-};
+use crate::sequence_files::{SequenceFiles, find_file, folders, one_split, wrong_arrays};
 use crate::sets::{InMemory, read_arrays};
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "braille",
     summary: "Braille letters read by a fingertip, as events of 12 touch sensors",
-    data: EntryData::Sequences(source),
+    title: NAME,
+    origin: Origin::Files,
+    element: ElementType::F32,
+    shape: [STEPS, CHANNELS],
+    unlabeled: None,
+    classes: || CLASSES.map(String::from).into(),
+    splits: one_split,
+    writes_into: |_| false,
+    read: |options| load(&options.folder),
 };
 
 /// The classes, in the order of their labels.
@@ -82,35 +88,10 @@ impl Part {
     }
 }
 
-/// The source of a data set of this shape.
-pub(crate) fn source_of(name: &str, read: Reader) -> SequenceSource {
-    SequenceSource {
-        name: name.into(),
-        classes: CLASSES.map(String::from).into(),
-        steps: STEPS,
-        varies: false,
-        shape: Some(StepShape::Features(CHANNELS)),
-        labels: SequenceLabels::Sequence,
-        splits: vec!["default".into()],
-        read,
-    }
-}
-
 /// The parts as they are used for training.
-pub(crate) fn split(name: &str, [train, validation, test]: [Part; 3]) -> Result<SequenceSplit> {
-    Ok(SequenceSplit {
-        labels: SequenceLabels::Sequence,
-        device_frames: None,
-        train: train.dataset(name)?,
-        validation: Some(validation.dataset(name)?),
-        test: test.dataset(name)?,
-    })
-}
-
-/// The source of the recordings.
-#[must_use]
-pub fn source() -> SequenceSource {
-    source_of(NAME, Reader::new(|dir, _, _| load(dir)))
+pub(crate) fn split(name: &str, [train, validation, test]: [Part; 3]) -> Result<Split> {
+    let parts = Split::new(train.dataset(name)?, test.dataset(name)?);
+    Ok(parts.with_validation(Some(validation.dataset(name)?)))
 }
 
 /// Reads the recordings from the folder `braille` in `dir`, or from `dir` itself.
@@ -118,7 +99,7 @@ pub fn source() -> SequenceSource {
 /// # Errors
 /// [`Error::NoFiles`] if no folder has the file; [`Error::Open`], [`Error::Read`] or [`Error::Format`] if it cannot be read,
 /// is damaged or has other shapes or values.
-pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
+pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     let folders = folders(dir.as_ref(), &["braille", ""]);
     let Some(path) = find_file(&folders, &FILES) else {
         return Err(Error::NoFiles {

@@ -7,20 +7,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::RemoteFile;
+use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
-use crate::image_dataset::{ImageDataset, Split};
 #[cfg(feature = "download")]
 use crate::progress::Progress;
-use crate::registry::{Entry, EntryData};
 use crate::sample::SampleTensor;
 use crate::sets::Map;
-use crate::source::{Files, RecordFiles, Source};
+use crate::source::{Files, ImageFiles, RecordFiles, Source};
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ImageFiles = ImageFiles {
     name: "cifar100",
     summary: "Photographs of 100 kinds of animals, plants and things",
-    data: EntryData::Images(source),
+    source,
 };
 
 /// The names of the classes (fine labels), in order.
@@ -132,7 +132,7 @@ pub fn load_or_download(dir: impl AsRef<Path>, progress: Progress) -> Result<Spl
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[must_use]
-pub fn with_superclasses(images: Arc<ImageDataset>) -> Map {
+pub fn with_superclasses(images: Arc<dyn Dataset>) -> Map {
     Map::new(images, "with superclasses", |sample| {
         let class = sample.require("labels")?.as_i64();
         let class = class.and_then(|labels| usize::try_from(*labels.first()?).ok());

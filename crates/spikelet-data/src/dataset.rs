@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use spikelet_events::transforms::EventTransform;
 use spikelet_schema::Member;
 
+use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::sample::Sample;
@@ -42,9 +43,6 @@ use crate::sample_random::SampleRandom;
 ///         Ok(Sample::new()
 ///             .with("x", SampleTensor::f32(&[50, 1], wave))
 ///             .with("frequency", SampleTensor::f32(&[1], vec![frequency])))
-///     }
-///     fn digest(&self) -> Result<[u8; 32]> {
-///         Ok(*b"waves, version 1, 1000 samples..")
 ///     }
 /// }
 ///
@@ -95,11 +93,34 @@ pub trait Dataset: Debug + Send + Sync {
     }
 
     /// A digest of the identity of the data: a resumed run compares it. Data sets in memory hash their contents; those
-    /// in files at least the names and lengths of their files.
+    /// in files at least the names and lengths of their files. The default is of the name, the length, the fields, and the first and
+    /// the last sample.
     ///
     /// # Errors
-    /// If files cannot be read.
-    fn digest(&self) -> Result<[u8; 32]>;
+    /// If samples cannot be read.
+    fn digest(&self) -> Result<[u8; 32]> {
+        let mut digest = Parts::of("data set")
+            .part(self.name().as_bytes())
+            .number(self.len());
+        for field in self.fields() {
+            digest = digest.part(field.to_string().as_bytes());
+        }
+        let last = self.len().checked_sub(1);
+        for index in last.map_or(vec![], |last| vec![0, last]) {
+            for (name, tensor) in self.sample(index)?.iter() {
+                digest = tensor.digest_into(digest.part(name.as_bytes()));
+            }
+        }
+        Ok(digest.finish())
+    }
+
+    /// The labels of all samples: the first element of the field `labels` of each. Samples are read for them.
+    ///
+    /// # Errors
+    /// As [`Self::sample`]; [`Error::Tensor`] if there is no such i64 field.
+    fn labels(&self) -> Result<Vec<i64>> {
+        first_labels(self)
+    }
 
     /// The names of the classes of an i64 field of labels; empty if it has none.
     fn class_names(&self, _field: &str) -> &[String] {
@@ -119,6 +140,41 @@ pub trait Dataset: Debug + Send + Sync {
     fn check(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Channels, height and width of the images of a data set, the field `images`.
+///
+/// ```
+/// let digits = spikelet_data::synthetic::digits_of(0, 10, 10);
+/// assert_eq!(spikelet_data::image_shape(&*digits.test)?, [1, 28, 28]);
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NoImages`] if there is no such field, or its images have several shapes.
+pub fn image_shape(dataset: &dyn Dataset) -> Result<[usize; 3]> {
+    let fields = dataset.fields();
+    let images = fields
+        .iter()
+        .find(|field| field.name == "images" && field.image);
+    match images.map(|images| &images.shape[..]) {
+        Some(&[Some(channels), Some(height), Some(width)]) => Ok([channels, height, width]),
+        _ => Err(Error::NoImages {
+            dataset: dataset.name().into(),
+            fields: fields.iter().map(ToString::to_string).collect(),
+        }),
+    }
+}
+
+/// The first label of every sample.
+pub(crate) fn first_labels(dataset: &(impl Dataset + ?Sized)) -> Result<Vec<i64>> {
+    let label = |index| {
+        let sample = dataset.sample(index)?;
+        let labels = sample.require("labels")?;
+        let first = labels.as_i64().and_then(|labels| labels.first());
+        Ok(first.copied().unwrap_or_default())
+    };
+    (0..dataset.len()).map(label).collect()
 }
 
 /// The error of a sample that is not there, for implementations of [`Dataset::sample`].

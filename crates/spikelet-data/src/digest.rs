@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::events::Events;
+
 /// A SHA-256 digest of parts, each preceded by its length.
 pub(crate) struct Parts(Sha256);
 
@@ -36,6 +38,14 @@ impl Parts {
             self.0.update(&block);
         }
         self
+    }
+
+    /// Adds the columns of events.
+    pub(crate) fn events(self, events: &Events<'_>) -> Self {
+        self.values(&events.t, i64::to_le_bytes)
+            .values(&events.x, u16::to_le_bytes)
+            .values(&events.y, u16::to_le_bytes)
+            .part(&events.p)
     }
 
     pub(crate) fn finish(self) -> [u8; 32] {

@@ -217,32 +217,31 @@ pub enum Error {
         /// The number of classes.
         classes: usize,
     },
-    /// Training and test images differ in shape or classes.
+    /// Samples do not have the images that are wanted of them.
     #[error(
-        "the training images have the shape {train:?} and {train_classes} classes, the test \
-         images {test:?} and {test_classes}\n  help: both parts must come from the same data set"
+        "data set `{dataset}`: the samples are {}\n  help: the field `images`, u8 [channels, height, width], is needed, of one shape",
+        .fields.join(", ")
     )]
-    SplitMismatch {
-        /// Shape of the training images.
-        train: [usize; 3],
-        /// Classes of the training images.
-        train_classes: usize,
-        /// Shape of the test images.
-        test: [usize; 3],
-        /// Classes of the test images.
-        test_classes: usize,
+    NoImages {
+        /// The data set.
+        dataset: String,
+        /// Its fields.
+        fields: Vec<String>,
     },
+    /// No data set has this name.
+    #[error(transparent)]
+    Unknown(#[from] spikelet_schema::UnknownName),
     /// The validation fraction is invalid for this data set.
     #[error(
-        "validation split: the share {share} of the {len} training images of `{dataset}`\n  \
-         help: give a share above 0 and below 1, of two images at least"
+        "validation split: the share {share} of the {len} training samples of `{dataset}`\n  \
+         help: give a share above 0 and below 1, of two samples at least"
     )]
     ValidationShare {
         /// The data set.
         dataset: String,
         /// The given fraction.
         share: f64,
-        /// Number of images.
+        /// Number of samples.
         len: usize,
     },
     /// A field of the augmentation is out of range.
@@ -487,8 +486,11 @@ pub enum Error {
     },
     /// A data set has no split of this name.
     #[error(
-        "{dataset} has no split `{given}`\n  help: its splits are: {}",
-        first_names(known)
+        "{dataset} has no split `{given}`\n  help: {}",
+        match &known[..] {
+            [] => "leave it out: the data set has one split".to_string(),
+            known => format!("its splits are: {}", first_names(known)),
+        }
     )]
     UnknownSplit {
         /// The data set.

@@ -7,16 +7,15 @@ use std::path::Path;
 
 use crate::RemoteFile;
 use crate::error::Result;
-use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::progress::Progress;
-use crate::registry::{Entry, EntryData};
-use crate::source::{Files, Source};
+use crate::source::{Files, ImageFiles, Source};
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ImageFiles = ImageFiles {
     name: "fashion-mnist",
     summary: "Articles of clothing",
-    data: EntryData::Images(source),
+    source,
 };
 
 /// The source of Fashion-MNIST.

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use spikelet_schema::Schema;
 
+use crate::device_frames::DeviceFrames;
+
 /// The type of the elements of a tensor of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
 #[non_exhaustive]
@@ -52,6 +54,21 @@ pub struct Field {
     pub pad: Option<f64>,
     /// Whether the bytes are pixels `[channels, height, width]`, with a time axis before them in a sequence.
     pub image: bool,
+    /// Of labels of time steps: those without a class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlabeled: Option<Unlabeled>,
+    /// Of events in words, i64 `[M]`: the frames that the device of a training run makes of them.
+    #[serde(skip)]
+    pub device_frames: Option<DeviceFrames>,
+}
+
+/// The labels of time steps without a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unlabeled {
+    /// Their number.
+    pub label: i64,
+    /// The class as which published accuracies count them; `None` if they leave them out.
+    pub counted_as: Option<i64>,
 }
 
 impl Field {
@@ -68,6 +85,22 @@ impl Field {
             sequence: false,
             pad: None,
             image: false,
+            unlabeled: None,
+            device_frames: None,
+        }
+    }
+
+    /// The field `labels`, i64 `[T]`: a label for each of `steps` time steps.
+    ///
+    /// ```
+    /// use spikelet_data::{Field, Unlabeled};
+    /// let labels = Field::step_labels(1301, Unlabeled { label: 255, counted_as: Some(0) });
+    /// assert_eq!(labels.to_string(), "labels: i64[1301], a sequence");
+    /// ```
+    pub fn step_labels(steps: usize, unlabeled: Unlabeled) -> Self {
+        Self {
+            unlabeled: Some(unlabeled),
+            ..Self::new("labels", ElementType::I64, [steps]).sequence()
         }
     }
 

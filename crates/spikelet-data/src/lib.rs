@@ -5,10 +5,10 @@
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10, CIFAR-100 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`], [`cifar100::load`] |
 //! | spoken digits, electrocardiograms, Braille letters, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`braille::load`], [`synthetic_braille::generate`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
-//! | recordings of event cameras and cochleas as frames: N-MNIST, DVS128 Gesture, SHD, …, and one's own | [`entries`], [`FrameSettings`] |
+//! | recordings of event cameras and cochleas as frames: N-MNIST, DVS128 Gesture, SHD, …, and one's own | [`find`], [`FrameSettings`] |
 //! | images, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
-//! | PNG and JPEG files of any number and size, read when they are needed; generated images of any size | [`LazyImages`], [`LazySplit`] |
-//! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
+//! | PNG and JPEG files of any number and size, read when they are needed; generated images of any size | [`ImageFolder`], [`LazyImages`], [`Split`] |
+//! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`InMemory::images`] |
 //! | data of your own | the trait [`Dataset`] |
 //! | shuffled batches, prepared in advance on threads | [`DataLoader`] |
 //! | random crops, flips, rotations, … (augmentation) | [`Augment`] in [`LoaderConfig`] |
@@ -20,8 +20,8 @@
 //! Downloads are behind the feature `download`, which is on by default: without it there are no
 //! `load_or_download` and no [`download`], and no HTTP, TLS and tar are built.
 //!
-//! A [`Dataset`] gives samples of named tensors, a [`Batch`] has them stacked. An [`ImageDataset`] keeps images in memory
-//! as bytes; a [`Split`] is one for training and one for testing. Random numbers depend only on a seed and a position: the same seed gives the same
+//! A [`Dataset`] gives samples of named tensors, a [`Batch`] has them stacked. A [`Split`] has a data set for training, one for
+//! testing, and perhaps one for validation; [`find`] gives those that have a name. Random numbers depend only on a seed and a position: the same seed gives the same
 //! images and batches on every machine and with any number of threads.
 //!
 //! ```
@@ -65,7 +65,6 @@ mod field;
 mod gz;
 pub mod idx;
 mod idx_error;
-mod image_dataset;
 mod image_error;
 #[cfg(feature = "images")]
 mod image_folder;
@@ -73,16 +72,18 @@ mod lazy_images;
 mod lines;
 mod loader;
 mod mat5;
+mod named;
 mod parallel;
 mod pixel_sequences;
 mod progress;
-mod registry;
 mod remote_file;
 mod sample;
 mod sample_random;
-mod sequence_source;
+mod sequence_files;
 mod sets;
 mod source;
+mod split;
+mod step_shape;
 mod temporary;
 mod tensor_error;
 mod transform;
@@ -93,7 +94,7 @@ pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::*;
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, image_shape};
 #[cfg(feature = "images")]
 pub use decode::{Colors, DecodeLimits, decode_image};
 #[cfg(feature = "images")]
@@ -102,20 +103,18 @@ pub use device_frames::DeviceFrames;
 pub use error::{Error, Result};
 pub use event_data::{EventRecordings, FrameSettings, FramesOn, SyntheticEvents};
 pub use events::{EventBatch, Events};
-pub use field::{ElementType, Field};
-pub use image_dataset::{ImageDataset, Split};
+pub use field::{ElementType, Field, Unlabeled};
 pub use image_error::ImageError;
 #[cfg(feature = "images")]
 pub use image_folder::ImageFolder;
-pub use lazy_images::{LazyImages, LazySplit, SyntheticImages, WantedImages};
+pub use lazy_images::{LazyImages, SyntheticImages};
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
+pub use named::{DataOptions, NamedDataset, Origin, find, named_datasets};
 pub use pixel_sequences::PixelSequences;
 pub use progress::Progress;
-pub use registry::{Entry, EntryData};
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
-pub use sequence_source::{SequenceLabels, SequenceSource, SequenceSplit, StepShape};
 #[cfg(feature = "csv")]
 pub use sets::CsvTable;
 pub use sets::{
@@ -123,10 +122,12 @@ pub use sets::{
 };
 pub use source::{Files, RecordFiles, Source};
 pub use spikelet_events::frames::DeviceSlicing;
+pub use split::Split;
+pub use step_shape::StepShape;
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};
 
-registry::data_sets! {
+named::data_sets! {
     synthetic,
     mnist,
     fashion_mnist,

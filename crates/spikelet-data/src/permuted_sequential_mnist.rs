@@ -12,17 +12,18 @@ use std::path::Path;
 use spikelet_random::{Generator, Stream};
 
 use crate::error::Result;
-use crate::image_dataset::Split;
 use crate::mnist;
 use crate::pixel_sequences::PixelSequences;
-use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{SequenceSource, SequenceSplit};
-use crate::sequential_mnist::{divide, source_of};
+use crate::sequence_files::SequenceFiles;
+use crate::sequential_mnist::{OF_MNIST, divide};
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "permuted-sequential-mnist",
     summary: "Handwritten digits, one pixel a time step in a fixed random order",
-    data: EntryData::Sequences(source),
+    title: NAME,
+    read: |options| load(&options.folder),
+    ..OF_MNIST
 };
 
 const NAME: &str = "permuted sequential MNIST";
@@ -32,12 +33,6 @@ const PERMUTATION_STREAM: u32 = 0xda7a_0030;
 
 /// The number of pixels of an image.
 const PIXELS: usize = 28 * 28;
-
-/// The source of permuted sequential MNIST.
-#[must_use]
-pub fn source() -> SequenceSource {
-    source_of(NAME, |dir, _, _| load(dir))
-}
 
 /// A random order of the 784 pixels, all orders equally likely: step t has the pixel `permutation(seed)[t]`.
 ///
@@ -65,7 +60,7 @@ pub fn permutation(seed: u64) -> Vec<usize> {
 ///
 /// # Errors
 /// As [`mnist::load`].
-pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
+pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     load_with(dir, &permutation(0))
 }
 
@@ -73,7 +68,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
 ///
 /// # Errors
 /// As [`mnist::load`], and [`Error::Permutation`](crate::Error::Permutation).
-pub fn load_with(dir: impl AsRef<Path>, order: &[usize]) -> Result<SequenceSplit> {
+pub fn load_with(dir: impl AsRef<Path>, order: &[usize]) -> Result<Split> {
     sequences(mnist::load(dir)?, order)
 }
 
@@ -81,8 +76,8 @@ pub fn load_with(dir: impl AsRef<Path>, order: &[usize]) -> Result<SequenceSplit
 ///
 /// # Errors
 /// [`Error::Permutation`](crate::Error::Permutation) if it is not an order of the pixels.
-pub fn sequences(images: Split, order: &[usize]) -> Result<SequenceSplit> {
+pub fn sequences(images: Split, order: &[usize]) -> Result<Split> {
     divide(images, |images| {
-        PixelSequences::new(images, NAME).permuted(order)
+        PixelSequences::new(images, NAME)?.permuted(order)
     })
 }

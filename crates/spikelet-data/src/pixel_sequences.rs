@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::dataset::{Dataset, check_index};
+use crate::dataset::{Dataset, check_index, image_shape};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field};
-use crate::image_dataset::ImageDataset;
 use crate::sample::{Sample, SampleTensor};
 
 /// The images of a data set as sequences: one pixel for each time step, row by row, with the channels of the image.
@@ -20,7 +19,7 @@ use crate::sample::{Sample, SampleTensor};
 /// use spikelet_data::{Dataset, PixelSequences, synthetic};
 ///
 /// let digits = synthetic::digits_of(0, 10, 10).train;
-/// let sequences = PixelSequences::new(digits, "sequential digits");
+/// let sequences = PixelSequences::new(digits, "sequential digits")?;
 /// assert_eq!(sequences.sample(3)?.require("x")?.shape, [784, 1]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
@@ -30,18 +29,25 @@ use crate::sample::{Sample, SampleTensor};
 #[derive(Clone, Debug)]
 pub struct PixelSequences {
     name: String,
-    images: Arc<ImageDataset>,
+    images: Arc<dyn Dataset>,
+    /// The number of pixels of an image, which is the number of time steps, and of channels.
+    shape: [usize; 2],
     order: Option<Arc<[usize]>>,
 }
 
 impl PixelSequences {
     /// The pixels of these images, row by row.
-    pub fn new(images: Arc<ImageDataset>, name: impl Into<String>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// As [`image_shape`].
+    pub fn new(images: Arc<dyn Dataset>, name: impl Into<String>) -> Result<Self> {
+        let [channels, height, width] = image_shape(&*images)?;
+        Ok(Self {
             name: name.into(),
+            shape: [height * width, channels],
             images,
             order: None,
-        }
+        })
     }
 
     /// Reads the pixels in another order: step t has the pixel `order[t]`, counted row by row.
@@ -49,7 +55,7 @@ impl PixelSequences {
     /// # Errors
     /// [`Error::Permutation`] if it does not have each pixel once.
     pub fn permuted(mut self, order: &[usize]) -> Result<Self> {
-        let pixels = self.pixels();
+        let [pixels, _] = self.shape;
         let error = |problem| Error::Permutation {
             dataset: self.name.clone(),
             pixels,
@@ -69,12 +75,6 @@ impl PixelSequences {
         self.order = Some(order.into());
         Ok(self)
     }
-
-    /// The number of pixels of an image, which is the number of time steps.
-    fn pixels(&self) -> usize {
-        let [_, height, width] = self.images.shape;
-        height * width
-    }
 }
 
 impl Dataset for PixelSequences {
@@ -87,27 +87,25 @@ impl Dataset for PixelSequences {
     }
 
     fn fields(&self) -> Vec<Field> {
-        let shape = [self.pixels(), self.images.shape[0]];
         vec![
-            Field::new("x", ElementType::F32, shape).sequence(),
+            Field::new("x", ElementType::F32, self.shape).sequence(),
             Field::new("labels", ElementType::I64, []),
         ]
     }
 
     fn sample(&self, index: usize) -> Result<Sample<'_>> {
         check_index(self, index)?;
-        let image = self.images.image(index).unwrap_or_default();
-        let (pixels, channels) = (self.pixels(), self.images.shape[0]);
+        let mut sample = self.images.sample(index)?;
+        let image = sample.require("images")?.as_u8().unwrap_or_default();
+        let [pixels, channels] = self.shape;
         let mut x = Vec::with_capacity(pixels * channels);
         for step in 0..pixels {
             let pixel = self.order.as_ref().map_or(step, |order| order[step]);
             let values = image.iter().skip(pixel).step_by(pixels);
             x.extend(values.map(|&byte| f32::from(byte) / 255.0));
         }
-        let label = i64::from(self.images.labels[index]);
-        Ok(Sample::new()
-            .with("x", SampleTensor::f32(&[pixels, channels], x))
-            .with("labels", SampleTensor::i64(&[], vec![label])))
+        sample.remove("images");
+        Ok(sample.with("x", SampleTensor::f32(&[pixels, channels], x)))
     }
 
     fn digest(&self) -> Result<[u8; 32]> {
@@ -123,7 +121,7 @@ impl Dataset for PixelSequences {
     }
 
     fn in_memory(&self) -> bool {
-        true
+        self.images.in_memory()
     }
 
     fn check(&self) -> Result<()> {

@@ -29,27 +29,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::{ElementType, Field, Unlabeled};
 use crate::mat5;
-use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{
-    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders,
-    wrong_arrays,
-};
+use crate::named::Origin;
+use crate::sequence_files::{SequenceFiles, find_file, folders, one_split, wrong_arrays};
 use crate::sets::{InMemory, read_arrays};
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "qtdb",
     summary: "Electrocardiograms as events, with a class for each time step",
-    data: EntryData::Sequences(source),
+    title: NAME,
+    origin: Origin::Files,
+    element: ElementType::U8,
+    shape: [1301, CHANNELS],
+    unlabeled: Some(LABELS),
+    classes: || CLASSES.map(String::from).into(),
+    splits: one_split,
+    writes_into: |_| false,
+    read: |options| load(&options.folder),
 };
 
 /// The label of time steps without a class.
 pub const UNLABELED: i64 = 255;
 
-/// A label for each time step. Published accuracies count unlabeled steps as class 0.
-const LABELS: SequenceLabels = SequenceLabels::Step {
-    unlabeled: UNLABELED,
+/// Published accuracies count unlabeled steps as class 0.
+const LABELS: Unlabeled = Unlabeled {
+    label: UNLABELED,
     counted_as: Some(0),
 };
 
@@ -67,27 +73,12 @@ struct Part {
     labels: Vec<i64>,
 }
 
-/// The source of QTDB.
-#[must_use]
-pub fn source() -> SequenceSource {
-    SequenceSource {
-        name: NAME.into(),
-        classes: CLASSES.map(String::from).into(),
-        steps: 1301,
-        varies: false,
-        shape: Some(StepShape::Features(CHANNELS)),
-        labels: LABELS,
-        splits: vec!["default".into()],
-        read: Reader::new(|dir, _, _| load(dir)),
-    }
-}
-
-/// Reads QTDB from a subfolder of `dir`. It has no validation part; see [`split`](crate::split()).
+/// Reads QTDB from a subfolder of `dir`. It has no validation part; see [`Split::parts`].
 ///
 /// # Errors
 /// [`Error::NoFiles`] if no folder has the files; [`Error::Open`], [`Error::Read`] or [`Error::Format`] if they cannot be
 /// read, are damaged or have other shapes or values.
-pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
+pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     let folders = folders(dir.as_ref(), &["qtdb", ""]);
     let pair = |folder: &PathBuf| {
         let paths = MAT.map(|name| folder.join(name));
@@ -110,13 +101,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
                    https://github.com/byin-cwi/Efficient-spiking-networks",
         });
     };
-    Ok(SequenceSplit {
-        labels: LABELS,
-        device_frames: None,
-        train: train.dataset()?,
-        validation: None,
-        test: test.dataset()?,
-    })
+    Ok(Split::new(train.dataset()?, test.dataset()?))
 }
 
 /// The numbers of samples and of time steps of inputs and labels of these shapes; `classes` is the axis of one-hot
@@ -175,10 +160,7 @@ impl Part {
                 Field::new("x", ElementType::U8, [self.steps, CHANNELS]).sequence(),
                 self.x,
             )?
-            .with(
-                Field::new("labels", ElementType::I64, [self.steps]).sequence(),
-                self.labels,
-            )?
+            .with(Field::step_labels(self.steps, LABELS), self.labels)?
             .classes("labels", CLASSES.map(String::from).into());
         Ok(Arc::new(data))
     }

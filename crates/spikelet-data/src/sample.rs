@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::bits::bit_words;
+use crate::digest::Parts;
 use crate::error::Result;
 use crate::events::Events;
 use crate::field::ElementType;
@@ -153,6 +154,18 @@ impl<'a> SampleTensor<'a> {
             found,
             expected,
         })
+    }
+
+    /// Adds its shape and its elements to a digest.
+    pub(crate) fn digest_into(&self, digest: Parts) -> Parts {
+        let digest = digest.values(&self.shape, |size| (size as u64).to_le_bytes());
+        match &self.values {
+            Values::U8(values) => digest.part(values),
+            Values::I64(values) => digest.values(values, i64::to_le_bytes),
+            Values::F32(values) => digest.values(values, f32::to_le_bytes),
+            Values::Bits(words) => digest.values(words, u64::to_le_bytes),
+            Values::Events(events) => digest.events(events),
+        }
     }
 
     /// The same tensor without a borrow.

@@ -16,52 +16,44 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::image_dataset::{ImageDataset, Split};
+use crate::field::ElementType;
 use crate::mnist;
+use crate::named::Origin;
 use crate::pixel_sequences::PixelSequences;
-use crate::progress::Progress;
-use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape};
+use crate::sequence_files::{SequenceFiles, one_split};
 use crate::sets::Subset;
-
-pub(crate) const ENTRY: Entry = Entry {
-    name: "sequential-mnist",
-    summary: "Handwritten digits, one pixel a time step",
-    data: EntryData::Sequences(source),
-};
+use crate::split::Split;
 
 const NAME: &str = "sequential MNIST";
 
-/// The source of sequential MNIST.
-#[must_use]
-pub fn source() -> SequenceSource {
-    source_of(NAME, |dir, _, _| load(dir))
-}
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
+    name: "sequential-mnist",
+    summary: "Handwritten digits, one pixel a time step",
+    title: NAME,
+    read: |options| load(&options.folder),
+    ..OF_MNIST
+};
 
-/// The source of MNIST as sequences of this name.
-pub(crate) fn source_of(
-    name: &str,
-    read: fn(&Path, &str, Progress) -> Result<SequenceSplit>,
-) -> SequenceSource {
-    let mnist = mnist::source();
-    let [channels, height, width] = mnist.shape;
-    SequenceSource {
-        name: name.into(),
-        classes: mnist.classes,
-        steps: height * width,
-        varies: false,
-        shape: Some(StepShape::Features(channels)),
-        labels: SequenceLabels::Sequence,
-        splits: vec!["default".into()],
-        read: Reader::new(read),
-    }
-}
+/// What data sets of the pixels of MNIST have in common.
+pub(crate) const OF_MNIST: SequenceFiles = SequenceFiles {
+    name: "",
+    summary: "",
+    title: "",
+    origin: Origin::Files,
+    element: ElementType::F32,
+    shape: [28 * 28, 1],
+    unlabeled: None,
+    classes: || mnist::source().classes,
+    splits: one_split,
+    writes_into: |_| false,
+    read: |options| mnist::load(&options.folder),
+};
 
 /// Reads MNIST from a subfolder of `dir`, as [`mnist::load`] does, as sequences.
 ///
 /// # Errors
 /// As [`mnist::load`].
-pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
+pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     sequences(mnist::load(dir)?)
 }
 
@@ -78,25 +70,21 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
 ///
 /// # Errors
 /// As [`Subset::new`], which has only valid indices here.
-pub fn sequences(images: Split) -> Result<SequenceSplit> {
-    divide(images, |images| Ok(PixelSequences::new(images, NAME)))
+pub fn sequences(images: Split) -> Result<Split> {
+    divide(images, |images| PixelSequences::new(images, NAME))
 }
 
 /// The three parts of images as sequences.
 pub(crate) fn divide(
     images: Split,
-    sequences: impl Fn(Arc<ImageDataset>) -> Result<PixelSequences>,
-) -> Result<SequenceSplit> {
+    sequences: impl Fn(Arc<dyn Dataset>) -> Result<PixelSequences>,
+) -> Result<Split> {
     let train: Arc<dyn Dataset> = Arc::new(sequences(images.train)?);
     let validation = train.len() - train.len() / 6;
     let part = |indices: std::ops::Range<usize>| -> Result<Arc<dyn Dataset>> {
         Ok(Arc::new(Subset::new(train.clone(), indices.collect())?))
     };
-    Ok(SequenceSplit {
-        labels: SequenceLabels::Sequence,
-        device_frames: None,
-        train: part(0..validation)?,
-        validation: Some(part(validation..train.len())?),
-        test: Arc::new(sequences(images.test)?),
-    })
+    let test = Arc::new(sequences(images.test)?);
+    let parts = Split::new(part(0..validation)?, test);
+    Ok(parts.with_validation(Some(part(validation..train.len())?)))
 }

@@ -6,16 +6,20 @@
 //! start, height and noise differ from sample to sample. All letters cross the sensors in the same places: what differs
 //! is which dots arrive when.
 
-use crate::braille::{CHANNELS, CLASSES, Part, STEPS, source_of, split};
+use crate::braille::{self, CHANNELS, CLASSES, Part, STEPS, split};
 use crate::error::Result;
-use crate::registry::{Entry, EntryData};
+use crate::named::Origin;
 use crate::sample_random::SampleRandom;
-use crate::sequence_source::{Reader, SequenceSource, SequenceSplit};
+use crate::sequence_files::SequenceFiles;
+use crate::split::Split;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "synthetic-braille",
     summary: "Generated Braille letters, as events of 12 touch sensors",
-    data: EntryData::Sequences(source),
+    title: NAME,
+    origin: Origin::Generated,
+    read: |_| generate(),
+    ..braille::ENTRY
 };
 
 const NAME: &str = "Synthetic Braille";
@@ -49,12 +53,6 @@ const WIDTH: f32 = 0.9;
 /// The change of the response that is an event.
 const THRESHOLD: f32 = 0.08;
 
-/// The source of the generated sequences.
-#[must_use]
-pub fn source() -> SequenceSource {
-    source_of(NAME, Reader::new(|_, _, _| generate()))
-}
-
 /// The generated sequences, always the same.
 ///
 /// # Errors
@@ -67,7 +65,7 @@ pub fn source() -> SequenceSource {
 /// assert_eq!((split.train.len(), split.test.len()), (980, 140));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-pub fn generate() -> Result<SequenceSplit> {
+pub fn generate() -> Result<Split> {
     let mut first = 0;
     let parts = SAMPLES.map(|samples| {
         let mut part = Part {

@@ -10,10 +10,7 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
 use super::{EvalPlan, EvalStep, Normalization, Settings, TrainError};
 use spikelet_core::{Error, Result};
-use spikelet_data::{
-    DataLoader, Dataset, ElementType, Field, ImageDataset, InMemory, LazySplit, SequenceLabels,
-    SequenceSplit, StepShape,
-};
+use spikelet_data::{DataLoader, Dataset, ElementType, Field, InMemory, StepShape, Unlabeled};
 use spikelet_graph::{DType, Plan, Tensor};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -25,38 +22,36 @@ pub struct Evaluation {
     /// The fraction of samples that are classified correctly, from 0 to 1; of time steps, if each has a label.
     pub accuracy: f64,
     /// The same of labeled time steps alone, if `accuracy` counts unlabeled ones:
-    /// [`SequenceLabels::Step`](spikelet_data::SequenceLabels::Step).
+    /// [`Unlabeled::counted_as`].
     pub labeled_accuracy: Option<f64>,
     /// The mean loss over the samples.
     pub loss: f64,
 }
 
-/// Samples on which a classifier is evaluated: images, or the test sequences of a split.
+/// Samples on which a classifier is evaluated.
 #[derive(Clone, Debug)]
 pub struct TestSamples {
     dataset: Arc<dyn Dataset>,
-    /// `None` if they are not sequences of one shape.
-    sample: Option<SampleShape>,
-    /// Whether they are inputs of the network, without encoder and normalization.
-    given: bool,
+    /// Set for inputs of the network, without encoder and normalization.
+    given: Option<SampleShape>,
 }
 
 impl TestSamples {
     /// Given inputs of a network, `[T, N, …]` with one to three axes of a time step, without labels: for
-    /// [`record`](crate::record). A network that was trained on images takes them without its encoder.
+    /// [`record`](crate::record). A network that was trained on images takes them without its encoder. `step_labels` is set for one
+    /// that was trained with a label for each time step.
     ///
     /// ```
     /// use spikelet_graph::Tensor;
-    /// use spikelet_data::SequenceLabels;
     /// use spikelet_train::TestSamples;
     /// let sequences = Tensor::f32([100, 2, 3], vec![0.5; 600]);
-    /// assert_eq!(TestSamples::of_inputs("given", &sequences, SequenceLabels::Sequence)?.dataset().len(), 2);
+    /// assert_eq!(TestSamples::of_inputs("given", &sequences, None)?.dataset().len(), 2);
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
     /// # Errors
     /// For other axes, or none.
-    pub fn of_inputs(name: &str, inputs: &Tensor, labels: SequenceLabels) -> Result<Self> {
+    pub fn of_inputs(name: &str, inputs: &Tensor, step_labels: Option<Unlabeled>) -> Result<Self> {
         let wrong = || {
             let given = format!("{}: the inputs are {}", name, inputs.ty());
             Error::invalid(
@@ -85,14 +80,13 @@ impl TestSamples {
         let field = Field::new("x", ElementType::F32, [&[*steps], step].concat()).sequence();
         Ok(Self {
             dataset: Arc::new(InMemory::new(name).with(field, values)?),
-            sample: Some(SampleShape::Sequence {
+            given: Some(SampleShape::Sequence {
                 steps: *steps,
                 shape,
-                labels,
+                step_labels,
                 varies: false,
                 device_frames: None,
             }),
-            given: true,
         })
     }
 
@@ -100,53 +94,13 @@ impl TestSamples {
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.dataset
     }
-
-    /// The shape of the samples.
-    fn sample(&self) -> Result<SampleShape> {
-        self.sample.ok_or_else(|| {
-            let fields: Vec<String> = self
-                .dataset
-                .fields()
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            let given = format!("the samples are {}", fields.join(", "));
-            Error::invalid(
-                "data",
-                given,
-                "give sequences `x` of one shape [time, channels]",
-            )
-        })
-    }
 }
 
-impl From<&Arc<ImageDataset>> for TestSamples {
-    fn from(images: &Arc<ImageDataset>) -> Self {
+impl From<&Arc<dyn Dataset>> for TestSamples {
+    fn from(dataset: &Arc<dyn Dataset>) -> Self {
         Self {
-            sample: Some(images.shape.into()),
-            dataset: images.clone(),
-            given: false,
-        }
-    }
-}
-
-impl From<&LazySplit> for TestSamples {
-    fn from(split: &LazySplit) -> Self {
-        let dataset = split.test().clone();
-        Self {
-            sample: SampleShape::of_fields(&dataset.fields(), SequenceLabels::Sequence, None),
-            dataset,
-            given: false,
-        }
-    }
-}
-
-impl From<&SequenceSplit> for TestSamples {
-    fn from(split: &SequenceSplit) -> Self {
-        Self {
-            dataset: split.test.clone(),
-            sample: SampleShape::of_fields(&split.test.fields(), split.labels, split.device_frames),
-            given: false,
+            dataset: dataset.clone(),
+            given: None,
         }
     }
 }
@@ -193,10 +147,13 @@ pub(crate) fn classifier_loader<'a>(
 ) -> Result<(Step<'a>, DataLoader)> {
     let shape = SampleBatch {
         batch: settings.batch_size,
-        sample: data.sample()?,
+        sample: match data.given {
+            Some(sample) => sample,
+            None => SampleShape::of_dataset(&*data.dataset)?,
+        },
     };
     let mut settings = settings.clone();
-    if let (true, SampleShape::Sequence { steps, .. }) = (data.given, shape.sample) {
+    if let Some(SampleShape::Sequence { steps, .. }) = data.given {
         settings.use_sequences(steps);
         settings.normalize = Normalization::None;
     }

@@ -4,25 +4,18 @@ use super::Settings;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
-use super::run_images::RunImages;
 use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_data::{
-    Concat, DataLoader, Dataset, DeviceFrames, LazySplit, SequenceLabels, SequenceSplit, Split,
-    split,
-};
+use spikelet_data::{DataLoader, Split};
 use spikelet_nn::loss::Loss;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
 ///
-/// A [`Split`] of images is converted: its training images are augmented, normalized and divided into training and
-/// validation images as the [`Settings`](crate::Settings) say. So is a [`LazySplit`], whose images are read when they are
-/// needed, and a [`SequenceSplit`], whose own validation part is
-/// used if it has one: with [`Settings::validation`](crate::Settings::validation) 0 it is added to the training samples.
+/// A [`Split`] is converted: its training samples are augmented, normalized and divided into training and
+/// validation samples as the [`Settings`](crate::Settings) say ([`Split::parts`]).
 ///
 /// ```
 /// use spikelet_data::{DataLoader, LoaderConfig, split, synthetic};
@@ -44,9 +37,7 @@ pub struct FitData {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Images(Split),
-    LazyImages(LazySplit),
-    Sequences(SequenceSplit),
+    Split(Box<Split>),
     Loaders(Box<Loaders>),
 }
 
@@ -105,15 +96,11 @@ impl FitData {
     /// assert_eq!(FitData::from(&digits).batch_size(&settings, 1), 90);
     /// ```
     pub fn batch_size(&self, settings: &Settings, ranks: usize) -> usize {
-        let share = settings.validation;
         let samples = match &self.source {
-            Source::Images(split) => settings.training_samples(split.train.len()),
             // An error of the division is told where the samples are divided.
-            Source::LazyImages(split) => {
-                held_out(split.train(), share).map_or(usize::MAX, |parts| parts.0.len())
-            }
-            Source::Sequences(split) => {
-                parts_of(split, share).map_or(usize::MAX, |parts| parts.0.len())
+            Source::Split(split) => {
+                let parts = split.parts(settings.validation);
+                parts.map_or(usize::MAX, |(train, _)| train.len())
             }
             Source::Loaders(_) => usize::MAX,
         };
@@ -132,19 +119,7 @@ impl From<Source> for FitData {
 
 impl From<&Split> for FitData {
     fn from(split: &Split) -> Self {
-        Source::Images(split.clone()).into()
-    }
-}
-
-impl From<&LazySplit> for FitData {
-    fn from(split: &LazySplit) -> Self {
-        Source::LazyImages(split.clone()).into()
-    }
-}
-
-impl From<&SequenceSplit> for FitData {
-    fn from(split: &SequenceSplit) -> Self {
-        Source::Sequences(split.clone()).into()
+        Source::Split(Box::new(split.clone())).into()
     }
 }
 
@@ -159,12 +134,6 @@ pub(super) struct RunData {
     pub(super) train: DataLoader,
     pub(super) test: Option<DataLoader>,
     pub(super) validation: Option<DataLoader>,
-    /// The images, of which the report shows some.
-    pub(super) images: Option<RunImages>,
-    /// The number of labels of a sequence, of samples that are sequences.
-    labels: SequenceLabels,
-    /// The frames that the device makes of events.
-    device_frames: Option<DeviceFrames>,
     /// The data folder, if it is known.
     folder: Option<PathBuf>,
 }
@@ -173,16 +142,11 @@ impl RunData {
     /// The loaders for what is trained, and a number of loader threads (0: automatic).
     pub(super) fn new(data: &FitData, subject: &Subject<'_>, threads: usize) -> Result<Self> {
         let mut run = match &data.source {
-            Source::Images(split) => Self::of_images(split, subject)?,
-            Source::LazyImages(split) => Self::of_lazy_images(split, subject)?,
-            Source::Sequences(split) => Self::of_sequences(split, subject)?,
+            Source::Split(split) => Self::of_split(split, subject)?,
             Source::Loaders(loaders) => Self {
                 train: loaders.train.clone(),
                 validation: loaders.validation.clone(),
                 test: loaders.test.clone(),
-                images: None,
-                labels: SequenceLabels::Sequence,
-                device_frames: None,
                 folder: None,
             },
         };
@@ -205,69 +169,21 @@ impl RunData {
         Ok(run)
     }
 
-    fn of_images(split: &Split, subject: &Subject<'_>) -> Result<Self> {
-        let Some(settings) = subject.settings() else {
-            let train = DataLoader::new(split.train.clone(), subject.training_batches())?;
-            let test = DataLoader::new(split.test.clone(), subject.test_batches())?;
-            return Ok(Self {
-                train,
-                validation: None,
-                test: Some(test),
-                images: Some(RunImages::InMemory(split.clone())),
-                labels: SequenceLabels::Sequence,
-                device_frames: None,
-                folder: None,
-            });
+    fn of_split(data: &Split, subject: &Subject<'_>) -> Result<Self> {
+        let (train, validation) = match subject.settings() {
+            Some(settings) => data.parts(settings.validation)?,
+            None => (data.train.clone(), data.validation.clone()),
         };
-        let (train, validation) = settings.parts(&split.train)?;
-        let evaluated = |data| DataLoader::new(data, subject.test_batches());
-        let validation = validation.map(|data| evaluated(data));
-        let mut train = DataLoader::new(train, subject.training_batches())?;
-        if let Some(mixture) = settings.mixture(split.train.classes.len()) {
-            train = train.batch_transform(mixture)?;
-        }
-        Ok(Self {
-            train,
-            validation: validation.transpose()?,
-            test: Some(evaluated(split.test.clone())?),
-            images: Some(RunImages::InMemory(split.clone())),
-            labels: SequenceLabels::Sequence,
-            device_frames: None,
-            folder: None,
-        })
-    }
-
-    fn of_lazy_images(data: &LazySplit, subject: &Subject<'_>) -> Result<Self> {
-        let settings = subject.settings();
-        let share = settings.map_or(0.0, |settings| settings.validation);
-        let (train, validation) = held_out(data.train(), share)?;
         let mut train = data.training(train, subject.training_batches())?;
-        if let Some(mixture) = settings.and_then(|own| own.mixture(data.classes().len())) {
+        let classes = data.class_names().len();
+        if let Some(mixture) = subject.settings().and_then(|own| own.mixture(classes)) {
             train = train.batch_transform(mixture)?;
         }
-        let evaluated = |images| DataLoader::new(images, subject.test_batches());
-        let validation = validation.map(|images| evaluated(data.evaluated(images)?));
+        let evaluated = |samples| DataLoader::new(samples, subject.test_batches());
         Ok(Self {
             train,
-            validation: validation.transpose()?,
-            test: Some(evaluated(data.test().clone())?),
-            images: Some(RunImages::Lazy(data.clone())),
-            labels: SequenceLabels::Sequence,
-            device_frames: None,
-            folder: None,
-        })
-    }
-
-    fn of_sequences(data: &SequenceSplit, subject: &Subject<'_>) -> Result<Self> {
-        let (train, validation) = parts_of(data, subject.settings().map_or(1.0, |s| s.validation))?;
-        let evaluated = |data| DataLoader::new(data, subject.test_batches());
-        Ok(Self {
-            train: DataLoader::new(train, subject.training_batches())?,
-            validation: validation.map(&evaluated).transpose()?,
+            validation: validation.map(evaluated).transpose()?,
             test: Some(evaluated(data.test.clone())?),
-            images: None,
-            labels: data.labels,
-            device_frames: data.device_frames,
             folder: None,
         })
     }
@@ -299,26 +215,11 @@ impl RunData {
 
     /// The identity of the data.
     pub(super) fn identity(&self) -> Result<DatasetId> {
-        let identity = self.identity_of_samples()?;
+        let (validation, test) = (self.validation.as_ref(), self.test.as_ref());
+        let identity = DatasetId::of_loaders(&self.train, validation, test)?;
         Ok(match &self.folder {
             Some(folder) => identity.in_folder(folder),
             None => identity,
-        })
-    }
-
-    fn identity_of_samples(&self) -> Result<DatasetId> {
-        if let Some(RunImages::InMemory(split)) = &self.images {
-            return Ok(DatasetId::of_split(split, self.train.dataset().len()));
-        }
-        let (validation, test) = (self.validation.as_ref(), self.test.as_ref());
-        let identity = DatasetId::of_loaders(&self.train, validation, test)?;
-        let classes = match &self.images {
-            Some(RunImages::Lazy(split)) => split.classes().to_vec(),
-            _ => vec![],
-        };
-        Ok(DatasetId {
-            classes,
-            ..identity
         })
     }
 
@@ -369,54 +270,6 @@ impl RunData {
 
     /// The shape of the samples of a classifier.
     pub(super) fn sample_shape(&self) -> Result<SampleShape> {
-        let fields = self.train.fields();
-        SampleShape::of_fields(fields, self.labels, self.device_frames).ok_or_else(|| {
-            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
-            Error::invalid(
-                "data",
-                format!("the samples are {}", fields.join(", ")),
-                format!(
-                    "a classifier needs `images` of one shape [channels, height, width], or sequences `x` of one shape \
-                     [time, channels], and `{LABELS}`; resize images of several sizes with a transform, or train a \
-                     `Step` with `Trainer::over`"
-                ),
-            )
-        })
+        SampleShape::of_all_fields(self.train.fields())
     }
-}
-
-/// A data set.
-type Samples = Arc<dyn Dataset>;
-
-/// The training samples and the validation samples of sequences: those of the data set, or else a random `share` of the
-/// training samples, the same for all seeds. Without a share there are no validation samples.
-fn parts_of(data: &SequenceSplit, share: f64) -> Result<(Samples, Option<Samples>)> {
-    Ok(match &data.validation {
-        Some(validation) if share > 0.0 => (data.train.clone(), Some(validation.clone())),
-        Some(validation) => {
-            let all = Concat::new(vec![data.train.clone(), validation.clone()])?;
-            (Arc::new(all), None)
-        }
-        // 1 stands for the validation samples of the data set.
-        None if share < 1.0 => held_out(&data.train, share)?,
-        None => (data.train.clone(), None),
-    })
-}
-
-/// The samples without a random `share`, and that share for validation, the same for all seeds; none for 0.
-fn held_out(train: &Samples, share: f64) -> Result<(Samples, Option<Samples>)> {
-    if share == 0.0 {
-        return Ok((train.clone(), None));
-    }
-    // At least one sample is for validation, however small its share.
-    let least = match train.len() {
-        0 | 1 => 0.0,
-        len => 1.0 / len as f64,
-    };
-    let share = match (train.len() as f64 * (1.0 - share)).round() as usize == train.len() {
-        true => share.max(least),
-        false => share,
-    };
-    let parts = split(train.clone(), &[1.0 - share, share], 0)?;
-    Ok((parts[0].clone(), Some(parts[1].clone())))
 }

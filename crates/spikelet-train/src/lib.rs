@@ -39,7 +39,6 @@ mod recording;
 #[cfg(feature = "plots")]
 pub mod report;
 mod run;
-mod run_images;
 mod run_info;
 mod scaling;
 #[cfg(feature = "plots")]

@@ -1,7 +1,7 @@
 //! How pixels are normalized.
 
 use serde_json::{Value, json};
-use spikelet_data::{ImageDataset, Normalize};
+use spikelet_data::{Normalize, Split};
 use spikelet_schema::document::{Fields, Located, Node};
 use spikelet_schema::{Field, FieldValue, Kind};
 use std::fmt;
@@ -33,9 +33,16 @@ pub enum Normalization {
 pub struct ParseNormalizationError;
 
 impl Normalization {
-    /// The normalization for these training images.
-    pub fn of(&self, train: &ImageDataset) -> Option<Normalize> {
-        self.or(|| Normalize::of_images(train))
+    /// The normalization of this data set: that of `auto` is [`Split::normalize`].
+    ///
+    /// # Errors
+    /// As [`Split::normalize`].
+    pub fn of(&self, data: &Split) -> spikelet_data::Result<Option<Normalize>> {
+        Ok(match self {
+            Self::None => None,
+            Self::Auto => Some(data.normalize()?),
+            Self::Given(given) => Some(given.clone()),
+        })
     }
 
     /// The values, if they are given.
@@ -43,16 +50,6 @@ impl Normalization {
         match self {
             Self::Given(given) => Some(given),
             _ => None,
-        }
-    }
-
-    /// The normalization where that of `auto` is `automatic`: for images that are not in memory,
-    /// [`LazySplit::normalize`](spikelet_data::LazySplit::normalize).
-    pub fn or(&self, automatic: impl FnOnce() -> Normalize) -> Option<Normalize> {
-        match self {
-            Self::None => None,
-            Self::Auto => Some(automatic()),
-            Self::Given(given) => Some(given.clone()),
         }
     }
 }

@@ -23,7 +23,6 @@ use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::run_images::RunImages;
 use super::step::{MetricSet, SampleShape, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
@@ -56,12 +55,6 @@ struct Evaluated {
 /// A running training.
 pub(super) struct Run<'a> {
     trainer: &'a Trainer<'a>,
-    /// The images, if there are any, of which the report shows some.
-    #[cfg_attr(
-        not(feature = "plots"),
-        expect(dead_code, reason = "the report reads it")
-    )]
-    images: Option<RunImages>,
     /// The definition of the run and the identity of its data, if checkpoints are written.
     identity: Option<(RunDefinition, DatasetId)>,
     together: Ranks,

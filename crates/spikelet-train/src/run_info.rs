@@ -153,7 +153,7 @@ impl RunInfo {
     pub fn dataset(&self) -> Option<String> {
         match &self.checkpoint {
             Some(checkpoint) => Some(checkpoint.dataset.name.clone()),
-            None => Some(self.experiment.as_ref()?.data.entry()?.title()),
+            None => Some(self.experiment.as_ref()?.data.named()?.title()),
         }
     }
 
@@ -351,7 +351,7 @@ fn definition_of(checkpoint: &CheckpointInfo) -> BTreeMap<&'static str, Value> {
         (path, serde_json::from_str(&text).unwrap_or_default())
     });
     let mut values: BTreeMap<&'static str, Value> = parsed.collect();
-    let dataset = serde_json::to_value(checkpoint.dataset.without_folder());
+    let dataset = serde_json::to_value(checkpoint.dataset.beside(&checkpoint.dataset));
     values.insert("dataset", dataset.unwrap_or_default());
     values
 }

@@ -6,7 +6,7 @@ use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use super::trainer::EXAMPLES;
 use spikelet_core::Result;
-use spikelet_data::{DataLoader, SequenceLabels, Subset};
+use spikelet_data::{DataLoader, Subset};
 use spikelet_nn::runtime::VarStore;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl SequencePass {
         test: &DataLoader,
         store: &mut VarStore,
     ) -> Result<Option<Self>> {
-        let (Subject::Classifier { settings, .. }, SampleShape::Sequence { labels, .. }) =
+        let (Subject::Classifier { settings, .. }, SampleShape::Sequence { step_labels, .. }) =
             (subject, sample)
         else {
             return Ok(None);
@@ -60,7 +60,7 @@ impl SequencePass {
             counts: BTreeMap::new(),
             samples: len.min(MOST_TESTED),
             of: len,
-            steps: matches!(labels, SequenceLabels::Step { .. }),
+            steps: step_labels.is_some(),
             classes: match step.output_type("scores") {
                 Some(scores) => names_of(dataset.class_names(LABELS), scores.shape.last()),
                 None => return Ok(None),

@@ -5,9 +5,7 @@ use crate::optim::{Adam, Clip, LrSchedule, Optimizer, decays};
 use crate::{Normalization, ParameterGroup, Penalty};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
-use spikelet_data::{
-    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixSometimes, MixUp, OneOf,
-};
+use spikelet_data::{Augment, CutMix, FrameSettings, LoaderConfig, MixSometimes, MixUp, OneOf};
 use spikelet_nn::encoder::{self, Encoder};
 use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::loss::{CrossEntropy, Loss};
@@ -142,21 +140,6 @@ pub(crate) fn checked(settings: &dyn Record) -> Result<()> {
 const MOST: usize = u32::MAX as usize;
 
 impl Settings {
-    /// Splits the training set into training and validation images, if any.
-    ///
-    /// # Errors
-    /// When there are too few images for both.
-    pub(super) fn parts(
-        &self,
-        train: &Arc<ImageDataset>,
-    ) -> Result<(Arc<ImageDataset>, Option<Arc<ImageDataset>>)> {
-        if self.validation == 0.0 {
-            return Ok((train.clone(), None));
-        }
-        let (rest, validation) = train.split_off(self.validation)?;
-        Ok((Arc::new(rest), Some(Arc::new(validation))))
-    }
-
     /// The number of training samples that are left of `samples` behind those for validation.
     #[must_use]
     pub fn training_samples(&self, samples: usize) -> usize {

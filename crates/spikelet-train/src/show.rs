@@ -1,45 +1,50 @@
 //! The activity of a trained network on a few images.
 
 use super::draws::Draws;
-use super::step::{BatchShape, EvalStep, Step, feed};
+use super::step::{BatchShape, EvalStep, LABELS, Step, feed};
 use super::{Settings, TrainError};
 use crate::EvalEngine;
 use crate::metric::recognized;
 use crate::report::{Activity, Example, LayerActivity};
-use spikelet_core::{Error, Result};
-use spikelet_data::{Batch, DataLoader, ImageDataset};
+use spikelet_core::Result;
+use spikelet_data::{Batch, DataLoader, Dataset, Subset, image_shape};
 use spikelet_graph::Tensor;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
-/// The images `indices` as an evaluation batch.
+/// The samples `indices` as an evaluation batch.
 pub(super) fn batch_of(
     settings: &Settings,
-    dataset: &ImageDataset,
+    dataset: &Arc<dyn Dataset>,
     indices: &[usize],
 ) -> Result<Batch> {
-    let mut some = ImageDataset {
-        images: vec![],
-        labels: vec![],
-        name: dataset.name.clone(),
-        classes: dataset.classes.clone(),
-        ..*dataset
-    };
-    for &i in indices {
-        let image = dataset.image(i).ok_or_else(|| {
-            Error::from(TrainError::UnknownImage {
-                index: i,
-                dataset: dataset.name.clone(),
-                images: dataset.len(),
-            })
-        })?;
-        some.images.extend(image);
-        some.labels.push(dataset.labels[i]);
+    if let Some(&index) = indices.iter().find(|&&index| index >= dataset.len()) {
+        let dataset_name = dataset.name().to_string();
+        return Err(TrainError::UnknownImage {
+            index,
+            dataset: dataset_name,
+            images: dataset.len(),
+        }
+        .into());
     }
-    let loader = DataLoader::new(Arc::new(some), settings.test_batches(indices.len()))?;
+    let some = Arc::new(Subset::new(dataset.clone(), indices.to_vec())?);
+    let loader = DataLoader::new(some, settings.test_batches(indices.len()))?;
     let batch = loader.epoch(0, 0).next();
     Ok(batch.expect("an epoch has a batch")?)
+}
+
+/// The bytes of the image of a sample, `[channels, height, width]`, and its label.
+pub(super) fn image_and_label(dataset: &dyn Dataset, index: usize) -> Result<(Vec<u8>, usize)> {
+    let sample = dataset.sample(index)?;
+    let pixels = sample
+        .require("images")?
+        .as_u8()
+        .unwrap_or_default()
+        .to_vec();
+    let label = sample.require(LABELS)?.as_i64();
+    let label = label.and_then(|labels| usize::try_from(*labels.first()?).ok());
+    Ok((pixels, label.unwrap_or_default()))
 }
 
 /// The bytes of an image in channels-last order.
@@ -51,33 +56,37 @@ fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
 
 /// The images with their output spikes `[T, N, classes]` and scores `[N, classes]`.
 pub(super) fn examples_of_outputs(
-    dataset: &ImageDataset,
+    dataset: &dyn Dataset,
     indices: &[usize],
     output: &Tensor,
     scores: &[Vec<f64>],
-) -> Vec<Example> {
+) -> Result<Vec<Example>> {
+    let shape = image_shape(dataset)?;
+    let [_, height, width] = shape;
     let (time_steps, classes) = (output.shape[0], output.shape[2]);
     let spikes = output.to_f64();
-    let each = indices
+    let example = |(k, (&index, own)): (usize, (&usize, &Vec<f64>))| {
+        let (image, label) = image_and_label(dataset, index)?;
+        let at = |t: usize| (t * indices.len() + k) * classes;
+        Ok(Example {
+            image: pixels_of(&image, shape),
+            width,
+            height,
+            spikes: (0..time_steps)
+                .flat_map(|t| spikes[at(t)..at(t) + classes].iter().map(|s| *s != 0.0))
+                .collect(),
+            time_steps,
+            classes,
+            label: Some(label),
+            predicted: recognized(own),
+        })
+    };
+    indices
         .iter()
         .zip(scores)
         .enumerate()
-        .map(|(k, (&i, own))| {
-            let at = |t: usize| (t * indices.len() + k) * classes;
-            Example {
-                image: pixels_of(dataset.image(i).unwrap_or_default(), dataset.shape),
-                width: dataset.shape[2],
-                height: dataset.shape[1],
-                spikes: (0..time_steps)
-                    .flat_map(|t| spikes[at(t)..at(t) + classes].iter().map(|s| *s != 0.0))
-                    .collect(),
-                time_steps,
-                classes,
-                label: Some(dataset.labels[i] as usize),
-                predicted: recognized(own),
-            }
-        });
-    each.collect()
+        .map(example)
+        .collect()
 }
 
 /// The scores of each image.
@@ -90,11 +99,11 @@ pub(super) fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn shape_of(dataset: &ImageDataset, indices: &[usize]) -> BatchShape {
-    BatchShape {
+fn shape_of(dataset: &dyn Dataset, indices: &[usize]) -> Result<BatchShape> {
+    Ok(BatchShape {
         batch: indices.len(),
-        image: dataset.shape,
-    }
+        image: image_shape(dataset)?,
+    })
 }
 
 /// Runs the network on the images `indices` and returns each with its output spikes.
@@ -104,11 +113,11 @@ fn shape_of(dataset: &ImageDataset, indices: &[usize]) -> BatchShape {
 pub fn show_examples(
     module: &dyn Module,
     settings: &Settings,
-    dataset: &ImageDataset,
+    dataset: &Arc<dyn Dataset>,
     indices: &[usize],
     store: &mut VarStore,
 ) -> Result<Vec<Example>> {
-    let shape = shape_of(dataset, indices);
+    let shape = shape_of(&**dataset, indices)?;
     let step = Step::classifier_with_sequence(module, settings, shape)?.compile_eval(store)?;
     examples_of(step, settings, dataset, indices)
 }
@@ -117,35 +126,37 @@ pub fn show_examples(
 fn examples_of(
     mut step: EvalStep,
     settings: &Settings,
-    dataset: &ImageDataset,
+    dataset: &Arc<dyn Dataset>,
     indices: &[usize],
 ) -> Result<Vec<Example>> {
     step.run_batch(&batch_of(settings, dataset, indices)?, 0)?;
     let output = step.output("output_seq")?;
     let scores = rows(&step.output("scores")?);
-    Ok(examples_of_outputs(dataset, indices, &output, &scores))
+    examples_of_outputs(&**dataset, indices, &output, &scores)
 }
 
-/// A row for each image.
-type Scores = Vec<Vec<f64>>;
+/// The first images, and the scores and labels of more of them.
+pub(super) type FirstExamples = (Vec<Example>, Vec<Vec<f64>>, Vec<i64>);
 
-/// The first images, at most `most` and a batch, and the scores of the first `tested` images, with an engine that returns
-/// the outputs of all steps. It needs no memory in addition to that of the evaluation.
+/// The first images, at most `most` and a batch, and the scores and labels of the first `tested` images, with an engine that
+/// returns the outputs of all steps. It needs no memory in addition to that of the evaluation.
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
     settings: &Settings,
-    dataset: &ImageDataset,
+    dataset: &Arc<dyn Dataset>,
     most: usize,
     tested: usize,
-) -> Result<Option<(Vec<Example>, Scores)>> {
+) -> Result<Option<FirstExamples>> {
     let batch = eval.batch_size();
-    let (mut shown, mut all_scores): (Vec<Example>, Scores) = (vec![], vec![]);
+    let (mut shown, mut all_scores, mut labels): FirstExamples = (vec![], vec![], vec![]);
     // Images that do not fill a batch are left out.
     for first in (0..=dataset.len().min(tested).saturating_sub(batch)).step_by(batch) {
         let indices: Vec<usize> = (first..first + batch).collect();
-        let Some(all) = eval.output_seq(&batch_of(settings, dataset, &indices)?, first)? else {
+        let given = batch_of(settings, dataset, &indices)?;
+        let Some(all) = eval.output_seq(&given, first)? else {
             return Ok(None);
         };
+        labels.extend_from_slice(given.i64(LABELS)?);
         let (time_steps, classes) = (all.shape[0], all.shape[2]);
         let values = all.to_f64();
         let mut scores = vec![vec![0.0; classes]; batch];
@@ -163,11 +174,11 @@ pub(super) fn first_examples(
                 .flat_map(|step| step[..count * classes].to_vec())
                 .collect();
             let output = Tensor::f64([time_steps, count, classes], own);
-            shown = examples_of_outputs(dataset, &indices[..count], &output, &scores);
+            shown = examples_of_outputs(&**dataset, &indices[..count], &output, &scores)?;
         }
         all_scores.extend(scores);
     }
-    Ok(Some((shown, all_scores)))
+    Ok(Some((shown, all_scores, labels)))
 }
 
 /// The name of the recorded spikes of a neuron.
@@ -196,12 +207,12 @@ impl Activity {
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
-        dataset: &ImageDataset,
+        dataset: &Arc<dyn Dataset>,
         indices: &[usize],
         store: &mut VarStore,
     ) -> Result<Self> {
         let batch = batch_of(settings, dataset, indices)?;
-        let shape = shape_of(dataset, indices);
+        let shape = shape_of(&**dataset, indices)?;
         let trace = Step::classifier_with_sequence(module, settings, shape)?.trace_evaluation()?;
         let cx = &trace.cx;
         let tracer = cx.tracer();
@@ -224,13 +235,14 @@ impl Activity {
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
         let layers = layers.collect::<Result<_>>()?;
         let scores = rows(&program.get("scores")?);
-        let examples = examples_of_outputs(dataset, indices, &program.get("output_seq")?, &scores);
+        let output = program.get("output_seq")?;
+        let examples = examples_of_outputs(&**dataset, indices, &output, &scores)?;
         Ok(Self {
             indices: indices.to_vec(),
             examples,
             scores,
             layers,
-            classes: dataset.classes.clone(),
+            classes: dataset.class_names(LABELS).to_vec(),
             captions: vec![],
         })
     }

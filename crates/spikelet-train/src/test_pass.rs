@@ -4,14 +4,15 @@
 use super::evaluation::Evaluator;
 use super::forward::Forward;
 use super::show::{batch_of, examples_of_outputs, first_examples, rows};
-use super::step::{EpochMetrics, Observation, ObservedLayer, Step, path_of};
+use super::step::{EpochMetrics, LABELS, Observation, ObservedLayer, SampleShape, Step, path_of};
 use super::subject::Subject;
 use super::trainer::{EXAMPLES, Trainer};
 use super::{EvalStep, Settings};
 use crate::report::Example;
 use spikelet_core::Result;
-use spikelet_data::ImageDataset;
+use spikelet_data::Dataset;
 use spikelet_nn::runtime::VarStore;
+use std::sync::Arc;
 
 /// The largest number of images whose scores are computed.
 const MOST_TESTED: usize = 10_000;
@@ -23,6 +24,8 @@ pub(super) struct TestPass {
     pub(super) examples: Vec<Example>,
     /// The scores of the first images of the test set.
     pub(super) scores: Vec<Vec<f64>>,
+    /// The labels of the same images.
+    pub(super) labels: Vec<i64>,
     /// The layers with neurons.
     pub(super) layers: Vec<LayerPass>,
 }
@@ -41,7 +44,7 @@ impl TestPass {
     /// Runs the network with the weights of the store.
     pub(super) fn run(
         trainer: &Trainer<'_>,
-        test: &ImageDataset,
+        test: &Arc<dyn Dataset>,
         evaluation: &mut Evaluator,
         store: &mut VarStore,
     ) -> Result<Self> {
@@ -49,17 +52,18 @@ impl TestPass {
             return Ok(Self::default());
         };
         if let Some(eval) = evaluation.engine_within(test.len())
-            && let Some((examples, scores)) =
+            && let Some((examples, scores, labels)) =
                 first_examples(eval, settings, test, EXAMPLES, MOST_TESTED)?
         {
             return Ok(Self {
                 examples,
                 scores,
+                labels,
                 layers: vec![],
             });
         }
-        let steps =
-            (trainer.subject).report_steps(Some(test.shape.into()), EXAMPLES, test.len())?;
+        let sample = SampleShape::of_dataset(&**test)?;
+        let steps = (trainer.subject).report_steps(Some(sample), EXAMPLES, test.len())?;
         let limit = settings.memory_budget.map(|_| store.arena_bytes());
         let device = store.backend().clone();
         let mut load = |step: &Step<'_>| {
@@ -89,12 +93,12 @@ impl TestPass {
         &mut self,
         step: &mut EvalStep,
         settings: &Settings,
-        test: &ImageDataset,
+        test: &Arc<dyn Dataset>,
     ) -> Result<()> {
         let indices: Vec<usize> = (0..step.batch_size()).collect();
         step.run_batch(&batch_of(settings, test, &indices)?, 0)?;
         let (output, scores) = (step.output("output_seq")?, step.output("scores")?);
-        self.examples = examples_of_outputs(test, &indices, &output, &rows(&scores));
+        self.examples = examples_of_outputs(&**test, &indices, &output, &rows(&scores))?;
         for (k, layer) in step.observed().iter().enumerate() {
             self.layers.push(LayerPass {
                 layer: layer.clone(),
@@ -110,7 +114,7 @@ impl TestPass {
         &mut self,
         step: &mut EvalStep,
         settings: &Settings,
-        test: &ImageDataset,
+        test: &Arc<dyn Dataset>,
     ) -> Result<()> {
         let batch = step.batch_size();
         let mut found = EpochMetrics::default();
@@ -118,8 +122,11 @@ impl TestPass {
             // The last batch has images again that were counted before: the program has one batch size.
             let first = first.min(test.len() - batch);
             let indices: Vec<usize> = (first..first + batch).collect();
-            found.add(&step.run_batch(&batch_of(settings, test, &indices)?, first)?);
+            let given = batch_of(settings, test, &indices)?;
+            found.add(&step.run_batch(&given, first)?);
             self.scores.truncate(first);
+            self.labels.truncate(first);
+            self.labels.extend_from_slice(given.i64(LABELS)?);
             self.scores.extend(rows(&step.output("scores")?));
         }
         for pass in &mut self.layers {

@@ -1,8 +1,7 @@
 //! Augmentation and normalization of images on the command line.
 
-use super::Loaded;
 use crate::failure::Failure;
-use spikelet::data::{Augment, Normalize};
+use spikelet::data::{Augment, Field, Normalize, Split};
 use spikelet::document::DocumentError;
 use spikelet::train::{Normalization, experiment::Experiment};
 
@@ -95,20 +94,17 @@ impl AugmentArgs {
 /// When the values do not fit the images, or the encoder needs pixels of 0 to 1.
 pub fn normalization_of(
     experiment: &Experiment,
-    data: &Loaded,
+    data: &Split,
 ) -> Result<Option<Normalize>, Failure> {
     let normalization = &experiment.settings.normalize;
-    let normalize = match data {
-        Loaded::Images(split) => normalization.of(&split.train),
-        Loaded::LazyImages(split) => normalization.or(|| split.normalize().clone()),
-        Loaded::Sequences(_) if *normalization == Normalization::None => None,
-        Loaded::Sequences(_) => {
-            return Err(Failure::argument(
-                format!("{} has sequences, and pixels are normalized", data.name()),
-                "leave --normalize out; a layer of the network can normalize its input",
-            ));
-        }
-    };
+    let is_image = |field: &Field| field.image;
+    if *normalization != Normalization::None && !data.train.fields().iter().any(is_image) {
+        return Err(Failure::argument(
+            format!("{} has sequences, and pixels are normalized", data.name()),
+            "leave --normalize out; a layer of the network can normalize its input",
+        ));
+    }
+    let normalize = normalization.of(data).map_err(spikelet::Error::from)?;
     let Some(normalize) = normalize else {
         return Ok(None);
     };

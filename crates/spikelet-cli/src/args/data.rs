@@ -1,18 +1,14 @@
 //! Data sets on the command line.
 
-use super::data_name::{DataName, SYNTHETIC_SEED, data_name, no_digits, no_fitting};
-use super::loaded::Loaded;
+use super::data_name::{DataName, data_name, no_fitting};
 use super::{count, variable};
 use crate::failure::Failure;
-use spikelet::data::{
-    self, ImageError, LazyImages, LazySplit, Progress, SequenceSource, SequenceSplit, Source,
-    Split, WantedImages, synthetic,
-};
+use spikelet::data::{self, DataOptions, ImageError, Progress, Split};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
-use spikelet::train::{DatasetId, FitData, Settings};
+use spikelet::train::{DatasetId, FitData, SampleShape, Settings};
 use std::path::{Path, PathBuf};
 
 /// The environment variable of the data set folder.
@@ -92,7 +88,7 @@ impl DataArgs {
         settings: &Settings,
         network: &Network,
         console: &Console,
-    ) -> Result<Loaded, Failure> {
+    ) -> Result<Split, Failure> {
         self.load(otherwise, settings, Some(0), network, console)
     }
 
@@ -107,40 +103,29 @@ impl DataArgs {
         train_samples: Option<usize>,
         network: &Network,
         console: &Console,
-    ) -> Result<Loaded, Failure> {
+    ) -> Result<Split, Failure> {
         let name = self.name(otherwise, network);
         let name = name.ok_or_else(|| no_fitting(network))?;
         name.check_fits(network, settings)?;
-        let split = self.split.as_deref().or(settings.split.as_deref());
-        let mut loaded = match (name.source(), name.sequences(settings)?) {
-            _ if let Some(images) = name.lazy_images() => {
-                let wanted = WantedImages {
-                    shape: network.image(),
-                    classes: network.classes(),
-                    train: train_samples,
-                    test: self.test_images,
-                };
-                Loaded::LazyImages(self.read_lazily(images, wanted, network)?)
-            }
-            (_, Some(source)) => {
-                let read = self.read_sequences(&source, split, console)?;
-                check_read(&read, network)?;
-                Loaded::Sequences(read)
-            }
-            (Some(source), None) => Loaded::Images(self.read(&source, network, console)?),
-            (None, None) => Loaded::Images(synthetic::digits_of(
-                SYNTHETIC_SEED,
-                train_samples.unwrap_or(60_000).min(60_000),
-                self.test_images.unwrap_or(10_000).min(10_000),
-            )),
+        let options = DataOptions {
+            folder: self.folder(),
+            split: self.split.clone().or(settings.split.clone()),
+            train: train_samples,
+            test: self.test_images,
+            image: network.image(),
+            classes: network.classes(),
+            frames: settings.frames.clone(),
+            time_steps: settings.time_steps,
+            seed: 0,
+            download: self.download,
+            progress: match console.output() == Output::Text {
+                true => Progress::Bar,
+                false => Progress::Quiet,
+            },
         };
-        if let (Loaded::Images(_) | Loaded::LazyImages(_), Some(split)) = (&loaded, split) {
-            return Err(Failure::argument(
-                format!("{} has no split `{split}`", name.word()),
-                "leave --split out: only data sets of sequences have splits",
-            ));
-        }
-        loaded.keep_first(train_samples, self.test_images)?;
+        let loaded = name.dataset().load(&options);
+        let loaded = loaded.map_err(|error| failed(error, name, network))?;
+        check_read(&loaded, name, network)?;
         let mut notes = loaded.notes().to_vec();
         if let [class] = loaded.class_names() {
             notes.push(format!(
@@ -159,7 +144,7 @@ impl DataArgs {
     pub fn in_folder_of(&self, run: &DatasetId) -> Self {
         let reads_only = |folder: &&Path| {
             let known = DataName::of_dataset(&run.name);
-            known.is_some_and(|name| !name.entry().writes_into(folder))
+            known.is_some_and(|name| !name.dataset().writes_into(folder))
         };
         let own = self.data.is_none() || self.data == DataName::of_dataset(&run.name);
         let stored = run.usable_folder().filter(|_| own && !self.download);
@@ -170,9 +155,9 @@ impl DataArgs {
     }
 
     /// An identity with the folder of the data that was loaded with these options, if it is that of this data.
-    pub fn with_folder(&self, id: DatasetId, loaded: &Loaded) -> DatasetId {
+    pub fn with_folder(&self, id: DatasetId, loaded: &Split) -> DatasetId {
         let known = DataName::of_dataset(loaded.name());
-        let has_files = known.is_some_and(|name| name.entry().has_files());
+        let has_files = known.is_some_and(|name| name.dataset().has_files());
         match id.name == loaded.name() && has_files {
             true => id.in_folder(&self.folder()),
             false => id,
@@ -185,84 +170,26 @@ impl DataArgs {
         let folder = folder.or_else(|| variable(DATA_VARIABLE).map(PathBuf::from));
         folder.unwrap_or_else(|| PathBuf::from(FOLDER))
     }
-
-    fn read_sequences(
-        &self,
-        source: &SequenceSource,
-        split: Option<&str>,
-        console: &Console,
-    ) -> Result<SequenceSplit, Failure> {
-        let loaded = source.load_showing(self.folder(), split, progress(console));
-        Ok(loaded.map_err(spikelet::Error::from)?)
-    }
-
-    fn read_lazily(
-        &self,
-        images: LazyImages,
-        wanted: WantedImages,
-        network: &Network,
-    ) -> Result<LazySplit, Failure> {
-        let loaded = images.load(self.folder(), wanted);
-        let loaded = loaded.map_err(|error| match &error {
-            data::Error::Image(ImageError::MissingFolder { path }) => Failure::other(
-                format!("{} is no folder", path.display()),
-                "name a folder with train/CLASS/FILE and test/CLASS/FILE (or val), or with CLASS/FILE, with --data-dir; \
-                 --dataset synthetic-images needs no files",
-            ),
-            _ => spikelet::Error::from(error).into(),
-        })?;
-        let (classes, taken) = (loaded.classes().len(), network.classes());
-        match classes == taken {
-            true => Ok(loaded),
-            false => Err(Failure::argument(
-                format!(
-                    "{} has {taken} outputs, {} has {classes} classes",
-                    network.name(),
-                    images.name()
-                ),
-                "give the last layer an output for each class; a trained network keeps its classes",
-            )),
-        }
-    }
-
-    fn read(
-        &self,
-        source: &Source,
-        network: &Network,
-        console: &Console,
-    ) -> Result<Split, Failure> {
-        let folder = self.folder();
-        let loaded = match self.download {
-            true => source.load_or_download(&folder, progress(console)),
-            false => source.load(&folder),
-        };
-        loaded.map_err(|error| match &error {
-            data::Error::MissingFiles { folder, .. } => missing(&error, folder, network),
-            _ => spikelet::Error::from(error).into(),
-        })
-    }
 }
 
-/// Checks what only the files of one's own recordings tell: the classes, and the shape of the frames.
-fn check_read(read: &SequenceSplit, network: &Network) -> Result<(), Failure> {
-    let (classes, taken) = (read.train.class_names("labels").len(), network.classes());
-    if classes > taken {
-        let name = network.name();
+/// Checks what only files tell: the classes, and the shape of frames.
+fn check_read(read: &Split, name: DataName, network: &Network) -> Result<(), Failure> {
+    let (classes, taken) = (read.class_names().len(), network.classes());
+    let (own, is_images) = (name.word(), name.dataset().is_resized());
+    if classes > taken || is_images && classes != taken {
         return Err(Failure::argument(
-            format!("{name} has {taken} outputs, the recordings have {classes} classes"),
-            "give the last layer an output for each class",
+            format!(
+                "{} has {taken} outputs, {own} has {classes} classes",
+                network.name()
+            ),
+            "give the last layer an output for each class; a trained network keeps its classes",
         ));
     }
-    let fields = read.train.fields();
-    let given: Vec<usize> = match read.device_frames {
-        Some(frames) => frames.shape().to_vec(),
-        None => {
-            let steps = fields.iter().find(|field| field.name == "x");
-            let axes = steps.iter().flat_map(|x| &x.shape[1..]);
-            axes.flatten().copied().collect()
-        }
+    let sample = SampleShape::of_dataset(&*read.test)?;
+    let (given, taken) = match sample {
+        SampleShape::Sequence { shape, .. } => (shape.sizes().to_vec(), network.input()),
+        _ => return Ok(()),
     };
-    let taken = network.input();
     if given == taken {
         return Ok(());
     }
@@ -273,14 +200,6 @@ fn check_read(read: &SequenceSplit, network: &Network) -> Result<(), Failure> {
         ),
         "resize the frames with --set data.frame_size=[HEIGHT,WIDTH], or change `input` of the network",
     ))
-}
-
-/// Whether a bar is shown.
-fn progress(console: &Console) -> Progress {
-    match console.output() == Output::Text {
-        true => Progress::Bar,
-        false => Progress::Quiet,
-    }
 }
 
 impl TrainingDataArgs {
@@ -294,10 +213,10 @@ impl TrainingDataArgs {
     }
 
     /// The data of a run, with the folder that is kept in its checkpoints.
-    pub fn fit_data(&self, loaded: &Loaded) -> FitData {
+    pub fn fit_data(&self, loaded: &Split) -> FitData {
         let data = FitData::from(loaded);
         let known = DataName::of_dataset(loaded.name());
-        match known.is_some_and(|name| name.entry().has_files()) {
+        match known.is_some_and(|name| name.dataset().has_files()) {
             true => data.folder(self.of.folder()),
             false => data,
         }
@@ -329,7 +248,7 @@ impl TrainingDataArgs {
     ///
     /// # Errors
     /// When its samples do not fit the network, or its files are missing or damaged.
-    pub fn load(&self, experiment: &Experiment, console: &Console) -> Result<Loaded, Failure> {
+    pub fn load(&self, experiment: &Experiment, console: &Console) -> Result<Split, Failure> {
         let Experiment { data, network, .. } = experiment;
         let of = DataArgs {
             test_images: data.test_images,
@@ -350,7 +269,7 @@ impl TrainingDataArgs {
         experiment: &Experiment,
         console: &Console,
         group: &RankGroup,
-    ) -> Result<Loaded, Failure> {
+    ) -> Result<Split, Failure> {
         let first = group.world().local_rank == 0;
         let load = || self.load(experiment, console);
         let split = match (self.of.download, first) {
@@ -365,13 +284,11 @@ impl TrainingDataArgs {
                 load()?
             }
         };
-        for digest in split.digests()? {
-            group.check_same(
-                "the data set",
-                &digest,
-                "copy the files of one host to the others, or name the same folder with --data-dir",
-            )?;
-        }
+        group.check_same(
+            "the data set",
+            &split.digest().map_err(spikelet::Error::from)?,
+            "copy the files of one host to the others, or name the same folder with --data-dir",
+        )?;
         Ok(split)
     }
 }
@@ -394,11 +311,7 @@ pub fn with_classes_of_data(
     let named = DataName::of_experiment(&experiment.data);
     let image = experiment.network.image();
     let name = named.or_else(|| DataName::fitting(image).next());
-    let classes = match name.and_then(DataName::lazy_images) {
-        // Where there are no files, the network is that of its options; reading the data set fails later.
-        Some(images) => images.classes(data.of.folder()).map_or(0, |all| all.len()),
-        None => name.map_or(0, |name| name.classes().len()),
-    };
+    let classes = name.map_or(0, |name| name.classes_in(&data.of.folder()).len());
     if classes > 0 {
         experiment.network = match experiment.network {
             Network::Layers(layers) if is_recipe => Network::Layers(layers.with_classes(classes)),
@@ -409,17 +322,32 @@ pub fn with_classes_of_data(
 }
 
 /// The library's error with the options of this program in its help.
-fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
-    let message = error.to_string();
-    let problem = message.split("  help: ").next().unwrap_or_default();
-    let mut help = format!(
-        "fetch them with --download, put them into {}, or name their folder with --data-dir",
-        folder.display()
-    );
-    if no_digits().shape == network.image() {
-        help += "; --dataset synthetic needs no files";
+fn failed(error: data::Error, name: DataName, network: &Network) -> Failure {
+    match &error {
+        data::Error::MissingFiles { folder, .. } => {
+            let message = error.to_string();
+            let problem = message.split("  help: ").next().unwrap_or_default();
+            let mut help = format!(
+                "fetch them with --download, put them into {}, or name their folder with --data-dir",
+                folder.display()
+            );
+            let mut fitting = DataName::fitting(network.image());
+            if fitting.any(|other| !other.dataset().has_files()) {
+                help += "; --dataset synthetic needs no files";
+            }
+            Failure::other(problem.trim_end(), help)
+        }
+        data::Error::Image(ImageError::MissingFolder { path }) => Failure::other(
+            format!("{} is no folder", path.display()),
+            "name a folder with train/CLASS/FILE and test/CLASS/FILE (or val), or with CLASS/FILE, with --data-dir; \
+             --dataset synthetic-images needs no files",
+        ),
+        data::Error::UnknownSplit { known, .. } if known.is_empty() => Failure::argument(
+            format!("{} has one split", name.word()),
+            "leave --split out: only data sets of sequences have splits",
+        ),
+        _ => spikelet::Error::from(error).into(),
     }
-    Failure::other(problem.trim_end(), help)
 }
 
 #[cfg(test)]

@@ -3,18 +3,15 @@
 use super::data_names;
 use crate::failure::Failure;
 use clap::builder::TypedValueParser;
-use spikelet::data::{self, LazyImages, SequenceSource, Source, StepShape, synthetic};
+use spikelet::data::{DataOptions, Field, NamedDataset, Origin, StepShape, find, named_datasets};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
 use spikelet::train::{SampleShape, Settings};
 use std::path::Path;
 
-/// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
-pub(super) const SYNTHETIC_SEED: u64 = 0;
-
 /// A data set.
 #[derive(Clone, Copy, Debug)]
-pub struct DataName(data::Entry);
+pub struct DataName(&'static dyn NamedDataset);
 
 impl PartialEq for DataName {
     fn eq(&self, other: &Self) -> bool {
@@ -30,11 +27,11 @@ pub fn data_name() -> impl TypedValueParser<Value = DataName> {
 impl DataName {
     /// The data set of this name.
     pub fn find(name: &str) -> Option<Self> {
-        data::Entry::find(name).ok().map(Self)
+        find(name).ok().map(Self)
     }
 
     fn all() -> impl Iterator<Item = Self> {
-        data::entries().into_iter().map(Self)
+        named_datasets().map(Self)
     }
 
     /// The data set of this name in checkpoints.
@@ -52,43 +49,50 @@ impl DataName {
         Self::all().filter(move |name| name.image() == Some(image))
     }
 
-    /// The data sets of sequences whose time steps have this shape.
-    fn with_steps(shape: Option<StepShape>) -> impl Iterator<Item = Self> {
-        let has = move |source: SequenceSource| shape.is_some() && source.shape == shape;
-        Self::all().filter(move |name| name.0.sequences().is_some_and(has))
+    /// The fields of its samples with the default options.
+    fn fields(self) -> Vec<Field> {
+        self.0.fields(&DataOptions::default()).unwrap_or_default()
     }
 
-    /// The data sets whose images are brought to any shape: those of a network that takes images of so many channels.
-    fn of_any_shape(network: &Network) -> impl Iterator<Item = Self> {
-        Self::all().filter(|name| name.fits_lazily(network))
+    /// The shape of a time step of its sequences with the default options, if it is known before they are read.
+    fn step_shape(self) -> Option<StepShape> {
+        match SampleShape::of_fields(&self.fields())? {
+            SampleShape::Sequence { shape, .. } => Some(shape),
+            _ => None,
+        }
     }
 
-    /// Whether its images are read when they are needed, and brought to the shape that the network takes.
-    fn fits_lazily(self, network: &Network) -> bool {
+    /// Whether its samples are sequences.
+    fn has_sequences(self) -> bool {
+        self.fields().iter().any(|field| field.name == "x")
+    }
+
+    /// Whether its images are brought to the shape that the network takes.
+    fn is_resized_for(self, network: &Network) -> bool {
         let takes_images =
             matches!(network.input()[..], [channels, _, _] if channels == 1 || channels == 3);
-        let of_any_channels = network.features().is_none();
-        self.lazy_images()
-            .is_some_and(|images| match images.is_generated() {
-                true => of_any_channels,
-                false => takes_images,
-            })
+        let fits = match self.0.origin() {
+            Origin::Generated => network.features().is_none(),
+            Origin::Files | Origin::OwnFiles => takes_images,
+        };
+        self.0.is_resized() && fits
     }
 
     /// Whether a network takes its samples: by their shape, as far as it is known before they are read.
     fn is_taken_by(self, network: &Network) -> bool {
-        if self.lazy_images().is_some() {
-            return self.fits_lazily(network);
+        if self.0.is_resized() {
+            return self.is_resized_for(network);
         }
         if let Some(image) = self.image() {
             return image == network.image() && network.features().is_none();
         }
-        match self.0.sequences().and_then(|source| source.shape) {
+        let has_events = self.0.events().is_some();
+        match self.step_shape() {
             // Frames are resized.
-            Some(StepShape::Frame([channels, ..])) if self.0.has_events() => {
+            Some(StepShape::Frame([channels, ..])) if has_events => {
                 network.features().is_none() && network.image()[0] == channels
             }
-            Some(StepShape::Features(_)) if self.0.has_events() => network.features().is_some(),
+            Some(StepShape::Features(_)) if has_events => network.features().is_some(),
             shape => shape.is_none() || shape == StepShape::of(&network.input()),
         }
     }
@@ -102,7 +106,10 @@ impl DataName {
         let taken = || Self::all().filter(|name| name.is_taken_by(network) && name.0.has_files());
         let found: Vec<Self> = taken().filter(|name| name.0.is_in(folder)).collect();
         // The files of a known data set may also be in a folder for each class.
-        let known = found.iter().copied().filter(|name| !name.0.is_own());
+        let known = found
+            .iter()
+            .copied()
+            .filter(|name| name.0.origin() != Origin::OwnFiles);
         let found = match known.collect::<Vec<_>>() {
             known if known.is_empty() => found,
             known => known,
@@ -111,7 +118,7 @@ impl DataName {
         let text = folder.display();
         match found[..] {
             [only] => Ok(Some(only)),
-            [] if default.is_some_and(|name| name.source().is_some()) => Ok(None),
+            [] if default.is_some_and(|name| name.0.has_files()) => Ok(None),
             [] => {
                 let (name, words) = (network.name(), taken().map(Self::word));
                 let words = words.collect::<Vec<_>>().join(", ");
@@ -147,41 +154,30 @@ impl DataName {
         }
     }
 
-    /// Its images, if they are read or computed when they are needed.
-    pub(super) fn lazy_images(self) -> Option<LazyImages> {
-        self.0.lazy_images()
+    /// The names of its classes in this folder of data sets; none, if the network says them.
+    pub fn classes_in(self, folder: &Path) -> Vec<String> {
+        let options = DataOptions {
+            folder: folder.into(),
+            ..DataOptions::default()
+        };
+        // Where there are no files, reading the data set fails later.
+        self.0.classes(&options).unwrap_or_default()
     }
 
-    /// The source of the files of its images, if it has any.
-    pub(super) fn source(self) -> Option<Source> {
-        self.0.source()
-    }
-
-    /// The source of its sequences, if it has any: with these frames, of recordings of events.
-    pub(super) fn sequences(self, settings: &Settings) -> Result<Option<SequenceSource>, Failure> {
-        let source = self.0.sequences_of(&settings.frames, settings.time_steps);
-        Ok(source.map_err(spikelet::Error::from)?)
-    }
-
-    /// The names of its classes; none, if only its files or the network say it.
+    /// The names of its classes; none, if only its files or the network say them.
     pub fn classes(self) -> Vec<String> {
-        if let Some(sequences) = self.0.sequences() {
-            return sequences.classes;
+        match self.0.is_resized() {
+            true => vec![],
+            false => self.classes_in(Path::new("")),
         }
-        if self.lazy_images().is_some() {
-            return vec![];
-        }
-        let drawn = || no_digits().classes.clone();
-        self.source().map_or_else(drawn, |source| source.classes)
     }
 
     /// Channels, height and width of its images, if it has images of one shape.
     fn image(self) -> Option<[usize; 3]> {
-        if !self.0.is_images() || self.lazy_images().is_some() {
-            return None;
+        match SampleShape::of_fields(&self.fields()) {
+            Some(SampleShape::Image(image)) if !self.0.is_resized() => Some(image),
+            _ => None,
         }
-        let drawn = || no_digits().shape;
-        Some(self.source().map_or_else(drawn, |source| source.shape))
     }
 
     /// The shape of the samples of a network that was trained with these settings on the data set of this name in
@@ -194,30 +190,40 @@ impl DataName {
         Self::sample_shape(Self::of_dataset(title), network, settings)
     }
 
+    /// The fields of its samples with these settings, where sizes that only files say are those of the network.
+    fn fields_for(self, network: &Network, settings: &Settings) -> Result<Vec<Field>, Failure> {
+        let options = DataOptions {
+            image: network.image(),
+            frames: settings.frames.clone(),
+            time_steps: settings.time_steps,
+            ..DataOptions::default()
+        };
+        let mut fields = self.0.fields(&options).map_err(spikelet::Error::from)?;
+        for x in fields.iter_mut().filter(|field| field.name == "x") {
+            if x.shape[1..].contains(&None) {
+                x.shape.truncate(1);
+                x.shape.extend(network.input().into_iter().map(Some));
+            }
+        }
+        Ok(fields)
+    }
+
     /// The shape of the samples of a data set of sequences; otherwise that of the images that `network` takes.
     fn sample_shape(named: Option<Self>, network: &Network, settings: &Settings) -> SampleShape {
-        let sequences = named.and_then(|name| name.sequences(settings).ok().flatten());
-        let shape = |source: &SequenceSource| source.shape.or(StepShape::of(&network.input()));
-        match sequences.and_then(|source| Some((shape(&source)?, source))) {
-            Some((shape, sequences)) => SampleShape::Sequence {
-                steps: sequences.steps,
-                shape,
-                labels: sequences.labels,
-                varies: sequences.varies,
-                device_frames: None,
-            },
-            None => network.image().into(),
-        }
+        let named = named.filter(|name| name.has_sequences());
+        let fields = named.and_then(|name| name.fields_for(network, settings).ok());
+        let sample = fields.and_then(|fields| SampleShape::of_fields(&fields));
+        sample.unwrap_or_else(|| network.image().into())
     }
 
     /// What is known of it.
-    pub fn entry(self) -> data::Entry {
+    pub fn dataset(self) -> &'static dyn NamedDataset {
         self.0
     }
 
     /// The name, as on the command line.
     pub(super) fn word(self) -> &'static str {
-        self.0.name
+        self.0.name()
     }
 
     /// Checks that the network takes samples of this data set with these settings, before they are read.
@@ -225,34 +231,28 @@ impl DataName {
     /// # Errors
     /// When it does not, with the names of the data sets that fit.
     pub(super) fn check_fits(self, network: &Network, settings: &Settings) -> Result<(), Failure> {
-        let (fits, samples) = match (self.image(), self.sequences(settings)?) {
-            (Some(image), _) => (
+        let sample = SampleShape::of_fields(&self.fields_for(network, settings)?);
+        let (fits, samples) = match sample {
+            _ if self.0.is_resized() => {
+                let fits = self.is_resized_for(network);
+                (fits, "images of 1 or 3 channels".to_string())
+            }
+            Some(SampleShape::Image(image)) => (
                 image == network.image(),
                 format!("images of {}", sizes(image)),
             ),
-            (
-                None,
-                Some(SequenceSource {
-                    shape: Some(shape), ..
-                }),
-            ) => {
-                let fits = network.input() == shape.sizes();
-                (fits, format!("sequences of {shape}"))
-            }
-            (None, None) if self.lazy_images().is_some() => {
-                let fits = self.fits_lazily(network);
-                (fits, "images of 1 or 3 channels".to_string())
-            }
-            // The files of own recordings say it.
-            (None, Some(_)) => (true, String::new()),
-            (None, None) => (false, "other samples".to_string()),
+            Some(SampleShape::Sequence { shape, .. }) => (
+                network.input() == shape.sizes(),
+                format!("sequences of {shape}"),
+            ),
+            _ => (false, "other samples".to_string()),
         };
         if fits {
             return self.check_classes(network);
         }
         let (name, taken) = (network.name(), taken(network));
         let problem = format!("{name} takes {taken}, {} has {samples}", self.word());
-        if self.0.has_events()
+        if self.0.events().is_some()
             && let [_, height, width] = network.input()[..]
         {
             let help = format!("resize the frames: --set data.frame_size=[{height},{width}]");
@@ -294,11 +294,6 @@ pub fn sample_of(experiment: &Experiment) -> SampleShape {
     DataName::sample_shape(DataName::of_experiment(data), network, settings)
 }
 
-/// The synthetic digits without images: name, shape and classes.
-pub(super) fn no_digits() -> std::sync::Arc<data::ImageDataset> {
-    synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
-}
-
 /// `1 × 28 × 28`
 fn sizes(image: [usize; 3]) -> String {
     image.map(|size| size.to_string()).join(" × ")
@@ -314,10 +309,10 @@ fn taken(network: &Network) -> String {
 
 /// The names of the data sets that a network takes.
 fn fitting(network: &Network) -> Vec<&'static str> {
-    let sequences = DataName::with_steps(StepShape::of(&network.input()));
+    let step = StepShape::of(&network.input());
     DataName::fitting(network.image())
-        .chain(DataName::of_any_shape(network))
-        .chain(sequences)
+        .chain(DataName::all().filter(|name| name.is_resized_for(network)))
+        .chain(DataName::all().filter(move |name| step.is_some() && name.step_shape() == step))
         .map(DataName::word)
         .collect()
 }

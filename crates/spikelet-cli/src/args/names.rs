@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
-use spikelet::data::{Entry, EventRecordings, LazyImages};
+use spikelet::data::{EventRecordings, Origin, named_datasets};
 use spikelet::neuron::NEURONS;
 use spikelet::suggest::{closest, find};
 use spikelet::surrogate::SURROGATES;
@@ -35,21 +35,15 @@ pub fn surrogate_names() -> Names {
 
 /// The names of the data sets.
 pub fn data_names() -> Names {
-    let entries = spikelet::data::entries();
-    let is_set = |e: &&Entry| matches!(e.events(), Some(EventRecordings::Set(_)));
-    // The description of image-folder names it.
-    let is_imagenet = |e: &&Entry| e.lazy_images() == Some(LazyImages::ImageNet);
+    let members = named_datasets().map(|known| (known.name(), known.summary().to_string()));
+    // `spikelet data list` has the sets of recordings, and the description of image-folder names ImageNet.
+    let hidden = named_datasets().filter(|known| {
+        matches!(known.events(), Some(EventRecordings::Set(_)))
+            || known.is_resized() && known.origin() == Origin::Files
+    });
     Names {
-        members: entries
-            .iter()
-            .map(|e| (e.name, e.summary.to_string()))
-            .collect(),
-        // `spikelet data list` has the sets of recordings.
-        hidden: entries
-            .iter()
-            .filter(|entry| is_set(entry) || is_imagenet(entry))
-            .map(|entry| entry.name)
-            .collect(),
+        members: members.collect(),
+        hidden: hidden.map(|known| known.name()).collect(),
     }
 }
 

@@ -129,13 +129,13 @@ impl TypedValueParser for NetworkNames {
                 return Ok(NetworkName::File(path.to_path_buf(), given.into_owned()));
             }
             let mut error = unknown(command, arg, &given, NetworkName::names().into_iter());
-            if let Ok(entry) = data::Entry::find(&given) {
+            if let Ok(dataset) = data::find(&given) {
                 error.insert(
                     ContextKind::Suggested,
                     ContextValue::StyledStrs(vec![
                         format!(
                             "a data set is named by its option: --dataset {}",
-                            entry.name
+                            dataset.name()
                         )
                         .into(),
                     ]),

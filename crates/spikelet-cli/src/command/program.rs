@@ -3,7 +3,7 @@
 use super::median;
 use crate::failure::Failure;
 use serde_json::{Value, json};
-use spikelet::data::{Batch, BatchTensor, SequenceLabels};
+use spikelet::data::{Batch, BatchTensor};
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::human::bytes;
@@ -164,10 +164,10 @@ pub fn random_batch(samples: usize, sample: SampleShape) -> Batch {
         SampleShape::Sequence {
             steps,
             shape,
-            labels,
+            step_labels,
             varies,
             ..
-        } => (steps, shape, labels, varies),
+        } => (steps, shape, step_labels, varies),
         sample => {
             let image = sample.image().unwrap_or_default();
             let values = values(samples * image.iter().product::<usize>());
@@ -175,11 +175,11 @@ pub fn random_batch(samples: usize, sample: SampleShape) -> Batch {
         }
     };
     let labels = match each {
-        SequenceLabels::Step { .. } => {
+        Some(_) => {
             let labels = labels(steps * samples, 5);
             BatchTensor::i64(&[steps, samples], labels).sequence()
         }
-        _ => BatchTensor::i64(&[samples], labels(samples, 10)),
+        None => BatchTensor::i64(&[samples], labels(samples, 10)),
     };
     let shape = [&[steps, samples], shape.sizes()].concat();
     let x = BatchTensor::f32(&shape, values(shape.iter().product()));

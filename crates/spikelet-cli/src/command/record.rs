@@ -7,7 +7,7 @@ use crate::args::{EvaluationArgs, range, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::data::{ArraySpec, SequenceLabels, StepShape};
+use spikelet::data::{ArraySpec, StepShape};
 use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
 use spikelet::train::{Recorded, Recording, SampleShape, Settings, TestSamples, record};
@@ -222,13 +222,13 @@ fn given(path: &Path, trained: &Trained) -> Result<Samples, Failure> {
         None => trained.network.image().to_vec(),
     };
     inputs.shape = [shape, step].concat();
-    let labels = match trained.sample() {
-        SampleShape::Sequence { labels, .. } => labels,
-        _ => SequenceLabels::Sequence,
+    let step_labels = match trained.sample() {
+        SampleShape::Sequence { step_labels, .. } => step_labels,
+        _ => None,
     };
     let name = path.display().to_string();
     Ok(Samples {
-        samples: TestSamples::of_inputs(&name, &inputs, labels)?,
+        samples: TestSamples::of_inputs(&name, &inputs, step_labels)?,
         name,
         kind: "sequence",
     })

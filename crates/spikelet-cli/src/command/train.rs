@@ -8,10 +8,11 @@ use super::{
     examples, labeled_text, network_text, path_text, pipeline_text, plan_json, settings_text,
     summary,
 };
-use crate::args::{DeviceArgs, ExperimentArgs, Loaded, data_text, normalization_of};
+use crate::args::{DeviceArgs, ExperimentArgs, data_text, normalization_of};
 use crate::failure::{Failure, INTERRUPTED};
 use seeds::Seeds;
 use serde_json::json;
+use spikelet::data::Split;
 use spikelet::distributed::{RankGroup, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
@@ -346,7 +347,7 @@ impl Train {
     }
 }
 
-fn describe(data: &Loaded) -> String {
+fn describe(data: &Split) -> String {
     let [train, test] = data.sizes().map(|samples| thousands(samples as u64));
     format!("{} ({train} + {test})", data.name())
 }

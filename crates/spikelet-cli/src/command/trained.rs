@@ -1,10 +1,8 @@
 //! A trained network of a checkpoint, and its test samples.
 
-use crate::args::{
-    DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, TestImages, open_device,
-};
+use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, open_device};
 use crate::failure::Failure;
-use spikelet::data::{FrameSettings, FramesOn};
+use spikelet::data::{Dataset, FrameSettings, FramesOn, Split, image_shape};
 use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
@@ -122,13 +120,13 @@ impl Trained {
         }
         let data = data.in_folder_of(&self.checkpoint.dataset);
         let loaded = data.load_test(otherwise, &settings, &self.network, console)?;
-        let (trained, given) = (&self.checkpoint.dataset.classes, loaded.classes_of_files());
+        let (trained, given) = (&self.checkpoint.dataset.classes, loaded.class_names());
         let mut each = trained.iter().zip(given);
         if own && let Some((trained, given)) = each.find(|(trained, given)| trained != given) {
             return Err(wrong(
                 &self.path,
                 format!(
-                    "it was trained on the class {trained}, in whose place the images have {given}"
+                    "it was trained on the class {trained}, in whose place the data have {given}"
                 ),
                 "name the folder of the training with --data-dir, or one with its classes",
             ));
@@ -169,7 +167,7 @@ const NOT_IMAGES: &str =
     "evaluate it with `spikelet eval`; `spikelet record` writes the spikes of its layers to a file";
 
 /// The test samples.
-pub struct Tested(Loaded);
+pub struct Tested(Split);
 
 impl Tested {
     /// The name of the data set.
@@ -184,27 +182,30 @@ impl Tested {
 
     /// One of them: `image` or `sequence`.
     pub fn kind(&self) -> &'static str {
-        match self.0 {
-            Loaded::Images(_) | Loaded::LazyImages(_) => "image",
-            Loaded::Sequences(_) => "sequence",
+        match image_shape(&*self.0.test) {
+            Ok(_) => "image",
+            Err(_) => "sequence",
         }
     }
 
-    /// The images of these indices, in memory.
+    /// The images.
     ///
     /// # Errors
-    /// When they are sequences, or an image cannot be read.
-    pub fn images(&self, indices: &[usize]) -> Result<TestImages, Failure> {
-        self.0.test_images(indices)?.ok_or_else(|| {
-            let problem = format!("{} has sequences, not images", self.name());
-            Failure::other(problem, NOT_IMAGES)
-        })
+    /// When they are sequences.
+    pub fn images(&self) -> Result<&Arc<dyn Dataset>, Failure> {
+        match image_shape(&*self.0.test) {
+            Ok(_) => Ok(&self.0.test),
+            Err(_) => {
+                let problem = format!("{} has sequences, not images", self.name());
+                Err(Failure::other(problem, NOT_IMAGES))
+            }
+        }
     }
 }
 
 impl From<&Tested> for TestSamples {
     fn from(tested: &Tested) -> Self {
-        tested.0.test()
+        (&tested.0.test).into()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::{Dataset, image_shape};
 use crate::error::{Error, Result};
-use crate::image_dataset::ImageDataset;
 
 /// The normalization of each channel, (pixel − mean) / std, where pixels are 0 (black) to 1 (white).
 ///
@@ -74,22 +74,28 @@ impl Normalize {
         Ok(())
     }
 
-    /// The mean and standard deviation of each channel over all images, where white is 1. The sums are exact: they are
-    /// integers.
+    /// The mean and standard deviation of each channel over the images of all samples, of one shape, where white is 1. The sums are
+    /// exact: they are integers.
     ///
     /// ```
     /// use spikelet_data::{Normalize, synthetic};
-    /// let normalize = Normalize::of_images(&synthetic::digits_of(1, 100, 10).train);
+    /// let normalize = Normalize::of_images(&*synthetic::digits_of(1, 100, 10).train)?;
     /// assert!(normalize.check(1).is_ok() && normalize.mean[0] < 0.5);
+    /// # Ok::<(), spikelet_data::Error>(())
     /// ```
-    pub fn of_images(dataset: &ImageDataset) -> Self {
-        let [channels, height, width] = dataset.shape;
+    ///
+    /// # Errors
+    /// As [`image_shape`]; if a sample cannot be read.
+    pub fn of_images(dataset: &dyn Dataset) -> Result<Self> {
+        let [channels, height, width] = image_shape(dataset)?;
         let mut sums = vec![[0_u64; 2]; channels];
-        let planes = dataset.images.chunks_exact((height * width).max(1));
-        for (k, plane) in planes.enumerate() {
-            let sum = &mut sums[k % channels];
-            sum[0] += plane.iter().map(|&x| u64::from(x)).sum::<u64>();
-            sum[1] += plane.iter().map(|&x| u64::from(x).pow(2)).sum::<u64>();
+        for index in 0..dataset.len() {
+            let sample = dataset.sample(index)?;
+            let pixels = sample.require("images")?.as_u8().unwrap_or_default();
+            for (sum, plane) in sums.iter_mut().zip(pixels.chunks_exact(height * width)) {
+                sum[0] += plane.iter().map(|&x| u64::from(x)).sum::<u64>();
+                sum[1] += plane.iter().map(|&x| u64::from(x).pow(2)).sum::<u64>();
+            }
         }
         let count = (dataset.len() * height * width).max(1) as u64;
         let white = 255.0 * count as f64;
@@ -98,13 +104,11 @@ impl Normalize {
             let squares = u128::from(count) * u128::from(squares);
             squares.saturating_sub(u128::from(sum).pow(2)) as f64
         };
-        Self {
+        let std = sums.iter().map(|&s| (spread(s).sqrt() / white) as f32);
+        Ok(Self {
             mean: sums.iter().map(|s| (s[0] as f64 / white) as f32).collect(),
-            std: sums
-                .iter()
-                .map(|&s| (spread(s).sqrt() / white) as f32)
-                .collect(),
-        }
+            std: std.collect(),
+        })
     }
 
     /// The mean and standard deviation of a channel, after the check.
@@ -117,14 +121,15 @@ impl Normalize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sets::InMemory;
 
     #[test]
     fn mean_and_deviation_of_images_are_those_of_their_pixels() {
         let classes = vec!["only".to_string()];
         // Two images of two channels with two pixels each.
         let images = vec![0, 255, 10, 10, 255, 0, 20, 20];
-        let data = ImageDataset::new("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
-        let found = Normalize::of_images(&data);
+        let data = InMemory::images("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
+        let found = Normalize::of_images(&data).expect("images");
         assert_eq!(found.mean, [0.5, (15.0 / 255.0) as f32]);
         assert_eq!(found.std, [0.5, (5.0 / 255.0) as f32]);
     }

@@ -8,7 +8,7 @@ use spikelet_schema::Member;
 use super::settings::FrameSettings;
 use crate::device_frames::{DeviceFrames, MAX_SIDE};
 use crate::error::{Error, Result};
-use crate::sequence_source::StepShape;
+use crate::step_shape::StepShape;
 
 /// A change of frames, and its random numbers.
 type Moved<'c> = (&'c dyn EventTransform, EventRandom);

@@ -21,13 +21,18 @@ use std::sync::Arc;
 use spikelet_events::frames::FrameRule;
 use spikelet_events::pack::pack_data_set;
 use spikelet_events::synthetic::SyntheticSet;
-use spikelet_events::{EventSet, Options, Sensor, Split, recording_folder, recording_list};
+use spikelet_events::{
+    EventSet, Options, Sensor, Split as PartOfSet, recording_folder, recording_list,
+};
 use spikelet_schema::Member;
 
 use crate::device_frames::DeviceFrames;
 use crate::error::{Error, Result};
+use crate::field::{ElementType, Field};
+use crate::named::{DataOptions, NamedDataset, Origin};
 use crate::progress::{ItemBar, Progress};
-use crate::sequence_source::{Reader, SequenceLabels, SequenceSource, SequenceSplit, folders};
+use crate::sequence_files::folders;
+use crate::split::Split;
 use maker::FrameMaker;
 use recordings::Recordings;
 use samples::EventFrames;
@@ -60,35 +65,6 @@ impl EventRecordings {
         synthetic.chain(sets.map(Self::Set)).chain([Self::Own])
     }
 
-    /// The name, as on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Set(set) => set.name,
-            Self::Own => OWN,
-            Self::Synthetic(set) => set.name,
-        }
-    }
-
-    /// A description in one line.
-    #[must_use]
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Set(set) => set.title,
-            Self::Own => "One's own event files: a folder for each class, or a list",
-            Self::Synthetic(set) => set.summary,
-        }
-    }
-
-    /// The name of the data set in checkpoints.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Set(set) => set.title,
-            Self::Own | Self::Synthetic(_) => self.name(),
-        }
-    }
-
     /// The size of the sensor; `None` for one's own recordings.
     #[must_use]
     pub fn sensor(self) -> Option<Sensor> {
@@ -96,23 +72,6 @@ impl EventRecordings {
             Self::Set(set) => Some(set.sensor),
             Self::Own => None,
             Self::Synthetic(_) => self.generated().ok().flatten().map(|set| set.sensor()),
-        }
-    }
-
-    /// Whether there are recordings in the data folder `dir`.
-    pub(crate) fn is_in(self, dir: &Path) -> bool {
-        match self {
-            Self::Set(set) => pack_of(set, dir).is_some() || set.open(folder_of(set, dir)).is_ok(),
-            Self::Own => open_own(dir, None).is_ok(),
-            Self::Synthetic(_) => false,
-        }
-    }
-
-    /// Whether reading the recordings would write a pack into the data folder `dir`.
-    pub(crate) fn writes_into(self, dir: &Path) -> bool {
-        match self {
-            Self::Set(set) => pack_of(set, dir).is_none(),
-            Self::Own | Self::Synthetic(_) => false,
         }
     }
 
@@ -140,68 +99,140 @@ impl EventRecordings {
         })
     }
 
-    /// The sequences of these recordings: `steps` is their number of time steps where the rule of the frames does not
-    /// have one.
-    ///
-    /// # Errors
-    /// [`Error::Events`] if a setting of the frames is out of range for the sensor.
-    pub fn sequences(self, settings: &FrameSettings, steps: usize) -> Result<SequenceSource> {
-        let generated = self.generated()?;
-        let sensor = self.sensor();
-        let sensor = match settings.sensor {
-            Some([width, height]) => Some(Sensor::new(width, height)),
-            None => sensor,
-        };
-        let rule: Member<dyn FrameRule> = match &settings.rule {
-            Some(rule) => rule.clone(),
-            None => self.frames()?,
-        };
-        let maker = |sensor| FrameMaker::new(settings, rule.clone(), sensor, steps);
-        let known = sensor.map(maker);
-        let steps = match &known {
-            Some(maker) => maker.steps,
-            None => rule.steps().unwrap_or(steps),
-        };
-        let (classes, splits) = match self {
-            Self::Set(set) => (set.classes, splits::names(set.splits, set.speakers)),
-            Self::Own => (&[][..], splits::own_names()),
-            Self::Synthetic(_) => {
-                let classes = generated.as_ref().map_or(&[][..], |set| set.classes());
-                (classes, splits::names(&[Split::Train, Split::Test], &[]))
-            }
-        };
+    /// The rule of the frames: that of the settings, or else the usual one.
+    fn rule(self, settings: &FrameSettings) -> Result<Member<dyn FrameRule>> {
+        match &settings.rule {
+            Some(rule) => Ok(rule.clone()),
+            None => self.frames(),
+        }
+    }
+}
+
+/// The sensor of the settings.
+fn given_sensor(settings: &FrameSettings) -> Option<Sensor> {
+    settings
+        .sensor
+        .map(|[width, height]| Sensor::new(width, height))
+}
+
+impl NamedDataset for EventRecordings {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Set(set) => set.name,
+            Self::Own => OWN,
+            Self::Synthetic(set) => set.name,
+        }
+    }
+
+    fn summary(&self) -> &'static str {
+        match self {
+            Self::Set(set) => set.title,
+            Self::Own => "One's own event files: a folder for each class, or a list",
+            Self::Synthetic(set) => set.summary,
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Set(set) => set.title.into(),
+            Self::Own | Self::Synthetic(_) => self.name().into(),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Set(_) => Origin::Files,
+            Self::Own => Origin::OwnFiles,
+            Self::Synthetic(_) => Origin::Generated,
+        }
+    }
+
+    fn events(&self) -> Option<EventRecordings> {
+        Some(*self)
+    }
+
+    /// The sizes of a time step of one's own recordings are those of a frame, and not known.
+    fn fields(&self, options: &DataOptions) -> Result<Vec<Field>> {
+        let rule = self.rule(&options.frames)?;
+        let steps = rule.steps().unwrap_or(options.time_steps);
         let varies = rule.steps().is_none();
-        let shape = known.map(|maker| maker.step_shape()).transpose()?;
-        let settings = settings.clone();
-        Ok(SequenceSource {
-            name: self.title().into(),
-            classes: classes.iter().map(|&class| class.to_owned()).collect(),
-            steps,
-            varies,
-            shape,
-            labels: SequenceLabels::Sequence,
-            splits,
-            read: Reader::new(move |dir, split, progress| {
-                let mut recordings = match (self, &generated) {
-                    (Self::Set(set), _) => open_set(set, dir, settings.unpacked, progress)?,
-                    (_, Some(set)) => Recordings::of_synthetic(set.clone()),
-                    _ => open_own(dir, sensor)?,
-                };
-                // The name in checkpoints, also of a pack.
-                recordings.name = self.title().into();
-                let sensor = sensor
-                    .or(recordings.sensor)
-                    .ok_or_else(|| Error::NoSensor {
-                        dataset: self.name().into(),
-                    })?;
-                let maker = FrameMaker::new(&settings, rule.clone(), sensor, steps);
-                let device = match settings.frames_on {
-                    FramesOn::Device => Some(maker.device_frames(recordings.most_events()?)?),
-                    FramesOn::Host => None,
-                };
-                divide(recordings, split, maker, device)
-            }),
+        let labels = Field::new("labels", ElementType::I64, []);
+        let x = match given_sensor(&options.frames).or(self.sensor()) {
+            Some(sensor) => {
+                let maker = FrameMaker::new(&options.frames, rule, sensor, options.time_steps);
+                let shape = [&[maker.steps], maker.step_shape()?.sizes()].concat();
+                Field::new("x", ElementType::F32, shape)
+            }
+            None => (1..=3).fold(
+                Field::new("x", ElementType::F32, [steps, 1, 1, 1]),
+                Field::variable_axis,
+            ),
+        };
+        let x = x.sequence();
+        Ok(vec![if varies { x.pad(0.0) } else { x }, labels])
+    }
+
+    fn classes(&self, _: &DataOptions) -> Result<Vec<String>> {
+        let own = |classes: &[&str]| classes.iter().map(|&class| class.to_owned()).collect();
+        Ok(match self {
+            Self::Set(set) => own(set.classes),
+            Self::Own => vec![],
+            Self::Synthetic(_) => match self.generated()? {
+                Some(set) => own(set.classes()),
+                None => vec![],
+            },
         })
+    }
+
+    fn splits(&self) -> Vec<String> {
+        match self {
+            Self::Set(set) => splits::names(set.splits, set.speakers),
+            Self::Own => splits::own_names(),
+            Self::Synthetic(_) => splits::names(&[PartOfSet::Train, PartOfSet::Test], &[]),
+        }
+    }
+
+    fn is_in(&self, folder: &Path) -> bool {
+        match self {
+            Self::Set(set) => {
+                pack_of(set, folder).is_some() || set.open(folder_of(set, folder)).is_ok()
+            }
+            Self::Own => open_own(folder, None).is_ok(),
+            Self::Synthetic(_) => false,
+        }
+    }
+
+    /// Recordings of a set are packed.
+    fn writes_into(&self, folder: &Path) -> bool {
+        match self {
+            Self::Set(set) => pack_of(set, folder).is_none(),
+            Self::Own | Self::Synthetic(_) => false,
+        }
+    }
+
+    fn read(&self, options: &DataOptions) -> Result<Split> {
+        let (settings, dir) = (&options.frames, options.folder.as_path());
+        let sensor = given_sensor(settings).or(self.sensor());
+        let mut recordings = match (self, self.generated()?) {
+            (Self::Set(set), _) => open_set(set, dir, settings.unpacked, options.progress)?,
+            (_, Some(set)) => Recordings::of_synthetic(set),
+            _ => open_own(dir, sensor)?,
+        };
+        // The name in checkpoints, also of a pack.
+        recordings.name = self.title();
+        let sensor = sensor
+            .or(recordings.sensor)
+            .ok_or_else(|| Error::NoSensor {
+                dataset: self.name().into(),
+            })?;
+        let maker = FrameMaker::new(settings, self.rule(settings)?, sensor, options.time_steps);
+        let device = match settings.frames_on {
+            FramesOn::Device => Some(maker.device_frames(recordings.most_events()?)?),
+            FramesOn::Host => None,
+        };
+        let known = self.splits();
+        let split = options.split.as_ref().or(known.first());
+        divide(recordings, split.map_or("", String::as_str), maker, device)
     }
 }
 
@@ -211,7 +242,7 @@ fn divide(
     split: &str,
     maker: FrameMaker,
     device_frames: Option<DeviceFrames>,
-) -> Result<SequenceSplit> {
+) -> Result<Split> {
     let parts = splits::parts(&recordings, split)?;
     let (recordings, maker) = (Arc::new(recordings), Arc::new(maker));
     let part = |indices: Vec<usize>| -> Result<Arc<dyn crate::Dataset>> {
@@ -223,13 +254,8 @@ fn divide(
         )?))
     };
     let validation = (!parts.validation.is_empty()).then(|| part(parts.validation));
-    Ok(SequenceSplit {
-        labels: SequenceLabels::Sequence,
-        device_frames,
-        train: part(parts.train)?,
-        validation: validation.transpose()?,
-        test: part(parts.test)?,
-    })
+    let split = Split::new(part(parts.train)?, part(parts.test)?);
+    Ok(split.with_validation(validation.transpose()?))
 }
 
 /// The pack of a set, if there is one.

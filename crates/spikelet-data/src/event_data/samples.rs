@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::sample::{Sample, SampleTensor};
 use crate::sample_random::SampleRandom;
-use crate::sequence_source::StepShape;
+use crate::step_shape::StepShape;
 
 /// The number of time steps of a sequence, where it varies: the name that a loader gives it.
 const X_LENGTH: &str = "x_length";
@@ -90,14 +90,13 @@ impl Dataset for EventFrames {
     fn fields(&self) -> Vec<Field> {
         let labels = Field::new("labels", ElementType::I64, []);
         if let Some(frames) = &self.device {
-            let events = Field::new("events", ElementType::I64, [frames.events]);
+            let events = Field {
+                device_frames: Some(*frames),
+                ..Field::new("events", ElementType::I64, [frames.events]).pad(-1.0)
+            };
             let length = Field::new(X_LENGTH, ElementType::I64, []);
             let length = self.maker.varies().then_some(length);
-            return [events.pad(-1.0)]
-                .into_iter()
-                .chain(length)
-                .chain([labels])
-                .collect();
+            return [events].into_iter().chain(length).chain([labels]).collect();
         }
         let shape = [&[self.maker.steps], self.shape.sizes()].concat();
         let x = Field::new("x", ElementType::F32, shape).sequence();

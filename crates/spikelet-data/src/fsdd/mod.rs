@@ -31,19 +31,30 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::field::ElementType;
+use crate::named::Origin;
 use crate::progress::Progress;
-use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{
-    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders,
-};
+use crate::sequence_files::{SequenceFiles, find_file, folders};
 use crate::sets::Subset;
+use crate::split::Split;
 
 pub use clips::{Clip, Clips};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "fsdd",
     summary: "Spoken digits by six speakers, as spikes of 140 channels",
-    data: EntryData::Sequences(source),
+    title: NAME,
+    origin: Origin::Files,
+    element: ElementType::U8,
+    shape: [STEPS, CHANNELS],
+    unlabeled: None,
+    classes: digits,
+    splits,
+    writes_into: |folder| !is_encoded_in(folder),
+    read: |options| {
+        let division = division_of(options.split.as_deref().unwrap_or(TAKES));
+        load_showing(&options.folder, &division, options.progress)
+    },
 };
 
 /// Samples of a second of audio.
@@ -73,36 +84,28 @@ const BINS: [&str; 1] = ["fsdd_bins.npz"];
 const HELP: &str =
     "get the folder `recordings` of https://github.com/Jakobovski/free-spoken-digit-dataset";
 
-/// The source of FSDD.
-#[must_use]
-pub fn source() -> SequenceSource {
+/// The names of the splits.
+fn splits() -> Vec<String> {
     let held_out = SPEAKERS.map(|speaker| format!("{HELD_OUT}{speaker}"));
     let pairs = SPEAKERS.iter().flat_map(|test| {
         let others = SPEAKERS.iter().filter(move |other| *other != test);
         others.map(move |other| format!("{HELD_OUT}{test}{VALIDATED_BY}{other}"))
     });
     let splits = [TAKES.to_string()].into_iter().chain(held_out).chain(pairs);
-    SequenceSource {
-        name: NAME.into(),
-        classes: digits(),
-        steps: STEPS,
-        varies: false,
-        shape: Some(StepShape::Features(CHANNELS)),
-        labels: SequenceLabels::Sequence,
-        splits: splits.collect(),
-        read: Reader::new(|dir, split, progress| {
-            let division = match split.strip_prefix(HELD_OUT) {
-                Some(speakers) => match speakers.split_once(VALIDATED_BY) {
-                    Some((test, validation)) => Division::HeldOutPair {
-                        test: test.into(),
-                        validation: validation.into(),
-                    },
-                    None => Division::HeldOut(speakers.into()),
-                },
-                None => Division::Takes,
-            };
-            load_showing(dir, &division, progress)
-        }),
+    splits.collect()
+}
+
+/// The division of the split of this name.
+fn division_of(split: &str) -> Division {
+    match split.strip_prefix(HELD_OUT) {
+        Some(speakers) => match speakers.split_once(VALIDATED_BY) {
+            Some((test, validation)) => Division::HeldOutPair {
+                test: test.into(),
+                validation: validation.into(),
+            },
+            None => Division::HeldOut(speakers.into()),
+        },
+        None => Division::Takes,
     }
 }
 
@@ -149,7 +152,7 @@ fn searched(dir: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// As [`read_clips`] and [`divide`].
-pub fn load(dir: impl AsRef<Path>, division: &Division) -> Result<SequenceSplit> {
+pub fn load(dir: impl AsRef<Path>, division: &Division) -> Result<Split> {
     load_showing(dir, division, Progress::Quiet)
 }
 
@@ -167,7 +170,7 @@ pub fn load_showing(
     dir: impl AsRef<Path>,
     division: &Division,
     progress: Progress,
-) -> Result<SequenceSplit> {
+) -> Result<Split> {
     let folders = searched(dir.as_ref());
     let spikes = match find_file(&folders, &BINS) {
         Some(path) => packed::read_bins(&path)?,
@@ -235,7 +238,7 @@ fn no_files(files: Vec<String>, searched: Vec<PathBuf>) -> Error {
 /// # Errors
 /// [`Error::UnknownSplit`] if there is no such speaker; [`Error::Division`] if training or test would be empty;
 /// [`Error::Tensor`] if the data set does not have these fields. An empty validation part is `None`.
-pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSplit> {
+pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<Split> {
     let speaker = |name: &String| speaker_of(&*clips, name).map(Some);
     let [held_out, validating] = match division {
         Division::Takes => [None, None],
@@ -277,13 +280,7 @@ pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSp
         Ok(Arc::new(Subset::new(clips.clone(), indices)?))
     };
     let validation = (!validation.is_empty()).then(|| part(validation));
-    Ok(SequenceSplit {
-        labels: SequenceLabels::Sequence,
-        device_frames: None,
-        train: part(train)?,
-        validation: validation.transpose()?,
-        test: part(test)?,
-    })
+    Ok(Split::new(part(train)?, part(test)?).with_validation(validation.transpose()?))
 }
 
 /// The index of a speaker.

@@ -7,7 +7,7 @@ use super::{CHANNELS, Clips, NAME, SPEAKERS, STEPS};
 use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::sample::SampleTensor;
-use crate::sequence_source::wrong_arrays;
+use crate::sequence_files::wrong_arrays;
 use crate::sets::{InMemory, read_arrays};
 
 /// The bytes of an array with one number for each clip, each below `limit`.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{LazyImages, LazySplit, WantedImages};
+use super::LazyImages;
 use crate::augment::{CenterCrop, Normalize, Resize};
 use crate::dataset::Dataset;
 use crate::decode::Colors;
 use crate::error::Result;
 use crate::image_error::ImageError;
 use crate::image_folder::ImageFolder;
+use crate::named::{DataOptions, NamedDataset};
+use crate::split::Split;
 use crate::transform::Transform;
 
 /// The folder of the training images.
@@ -82,18 +84,18 @@ pub(super) fn classes(images: LazyImages, dir: &Path) -> Result<Vec<String>> {
 }
 
 /// The images of both parts.
-pub(super) fn load(images: LazyImages, dir: &Path, wanted: WantedImages) -> Result<LazySplit> {
-    let [channels, height, width] = wanted.shape;
+pub(super) fn load(images: LazyImages, options: &DataOptions) -> Result<Split> {
+    let [channels, height, width] = options.image;
     let colors = match channels {
         1 => Colors::Gray,
         3 => Colors::Rgb,
         _ => return Err(ImageError::Channels { channels }.into()),
     };
-    let layout = Layout::find(images, dir)?;
+    let layout = Layout::find(images, &options.folder)?;
     let left_over = layout.left_over();
     let (train, test) = match layout {
         Layout::Parts([train, test]) => {
-            let train = match wanted.train {
+            let train = match options.train {
                 Some(0) => ImageFolder::without_images(train)?,
                 _ => ImageFolder::open(train)?,
             };
@@ -113,18 +115,16 @@ pub(super) fn load(images: LazyImages, dir: &Path, wanted: WantedImages) -> Resu
         Arc::new(folder.named(images.title()).colors(colors).interleaved())
     };
     let size = [height, width];
-    let normalize = Normalize::imagenet(channels);
     let resize = match images {
         LazyImages::ImageNet => Resize::shorter_side(resized(size)),
         _ => Resize::cover(size),
     };
     let transforms: Vec<Arc<dyn Transform>> = vec![Arc::new(resize), Arc::new(CenterCrop { size })];
-    let mut split = LazySplit::new(part(train), part(test), normalize)
+    Ok(Split::new(part(train), part(test))
+        .with_normalize(Normalize::imagenet(channels))
         .train_transforms(transforms.clone())
         .test_transforms(transforms)?
-        .with_notes(notes);
-    split.keep_first(wanted.train, wanted.test)?;
-    Ok(split)
+        .with_notes(notes))
 }
 
 /// What a user should know of the files.

@@ -2,17 +2,18 @@
 
 #[cfg(feature = "images")]
 mod folders;
-mod lazy_split;
 mod patterns;
 mod synthetic_images;
 
-pub use lazy_split::LazySplit;
 pub use synthetic_images::SyntheticImages;
 
 use std::path::Path;
 
 use crate::augment::Augment;
 use crate::error::Result;
+use crate::field::{ElementType, Field};
+use crate::named::{DataOptions, NamedDataset, Origin};
+use crate::split::Split;
 
 /// A data set of images by name whose images are read or computed when they are needed. They are brought to the shape that
 /// a network takes, whatever their size.
@@ -29,19 +30,6 @@ pub enum LazyImages {
     Synthetic,
 }
 
-/// The images that are wanted of a data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WantedImages {
-    /// Channels, height and width, as the network takes them.
-    pub shape: [usize; 3],
-    /// The number of classes of generated images.
-    pub classes: usize,
-    /// The number of training images: the first ones; all by default.
-    pub train: Option<usize>,
-    /// The number of test images: the first ones; all by default.
-    pub test: Option<usize>,
-}
-
 impl LazyImages {
     /// All of them.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
@@ -54,10 +42,10 @@ impl LazyImages {
         ]
         .into_iter()
     }
+}
 
-    /// The name, as on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+impl NamedDataset for LazyImages {
+    fn name(&self) -> &'static str {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => "image-folder",
@@ -67,9 +55,7 @@ impl LazyImages {
         }
     }
 
-    /// A description in one line.
-    #[must_use]
-    pub fn summary(self) -> &'static str {
+    fn summary(&self) -> &'static str {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => {
@@ -85,9 +71,7 @@ impl LazyImages {
         }
     }
 
-    /// The name of the data set in checkpoints.
-    #[must_use]
-    pub fn title(self) -> &'static str {
+    fn title(&self) -> String {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => "image folder",
@@ -95,33 +79,49 @@ impl LazyImages {
             Self::ImageNet => "ImageNet",
             Self::Synthetic => "synthetic images",
         }
+        .into()
     }
 
-    /// Whether pixels are normalized unless the user decides otherwise.
-    #[must_use]
-    pub fn is_normalized(self) -> bool {
+    fn origin(&self) -> Origin {
         match self {
             #[cfg(feature = "images")]
-            Self::ImageNet => true,
-            _ => false,
+            Self::Folder => Origin::OwnFiles,
+            #[cfg(feature = "images")]
+            Self::ImageNet => Origin::Files,
+            Self::Synthetic => Origin::Generated,
         }
     }
 
-    /// Whether the images have any number of classes, as the network has.
-    #[must_use]
-    pub fn is_generated(self) -> bool {
-        self == Self::Synthetic
+    fn fields(&self, options: &DataOptions) -> Result<Vec<Field>> {
+        Ok(vec![
+            Field::image("images", options.image),
+            Field::new("labels", ElementType::I64, []),
+        ])
     }
 
-    /// The usual augmentation of its training images: of ImageNet `resized-crop` and `flip`; none of the others.
-    ///
-    /// ```
-    /// use spikelet_data::{Augment, LazyImages};
-    /// assert!(LazyImages::ImageNet.augment().flip);
-    /// assert_eq!(LazyImages::Folder.augment(), Augment::default());
-    /// ```
-    #[must_use]
-    pub fn augment(self) -> Augment {
+    /// Those of folders; none of generated images, which have those of the network.
+    fn classes(&self, options: &DataOptions) -> Result<Vec<String>> {
+        match (self, options) {
+            (Self::Synthetic, _) => Ok(vec![]),
+            #[cfg(feature = "images")]
+            (images, options) => folders::classes(*images, &options.folder),
+        }
+    }
+
+    fn is_in(&self, folder: &Path) -> bool {
+        match (self, folder) {
+            (Self::Synthetic, _) => false,
+            #[cfg(feature = "images")]
+            (images, folder) => folders::is_in(*images, folder),
+        }
+    }
+
+    fn is_resized(&self) -> bool {
+        true
+    }
+
+    /// Of ImageNet `resized-crop` and `flip`; none of the others.
+    fn augment(&self) -> Augment {
         match self {
             #[cfg(feature = "images")]
             Self::ImageNet => Augment {
@@ -133,39 +133,20 @@ impl LazyImages {
         }
     }
 
-    /// Whether there are images in the folder of data sets `dir`.
-    #[must_use]
-    pub(crate) fn is_in(self, dir: &Path) -> bool {
-        match (self, dir) {
-            (Self::Synthetic, _) => false,
+    fn is_normalized(&self) -> bool {
+        match self {
             #[cfg(feature = "images")]
-            (Self::Folder | Self::ImageNet, dir) => folders::is_in(self, dir),
+            Self::ImageNet => true,
+            _ => false,
         }
     }
 
-    /// The names of the classes in the folder of data sets `dir`; none of generated images, which have those of the network.
-    ///
-    /// # Errors
-    /// If there is no folder of images.
-    pub fn classes(self, dir: impl AsRef<Path>) -> Result<Vec<String>> {
-        match (self, dir.as_ref()) {
-            (Self::Synthetic, _) => Ok(vec![]),
+    /// Only the names of files are read.
+    fn read(&self, options: &DataOptions) -> Result<Split> {
+        match self {
+            Self::Synthetic => SyntheticImages::split(options),
             #[cfg(feature = "images")]
-            (Self::Folder | Self::ImageNet, dir) => folders::classes(self, dir),
-        }
-    }
-
-    /// The data set in the folder of data sets `dir`. Only names are read.
-    ///
-    /// # Errors
-    /// [`ImageError::MissingFolder`](crate::ImageError::MissingFolder); the errors of
-    /// [`ImageFolder::open_with_classes`](crate::ImageFolder::open_with_classes);
-    /// [`ImageError::Channels`](crate::ImageError::Channels).
-    pub fn load(self, dir: impl AsRef<Path>, wanted: WantedImages) -> Result<LazySplit> {
-        match (self, dir.as_ref()) {
-            (Self::Synthetic, _) => SyntheticImages::split(self.title(), wanted),
-            #[cfg(feature = "images")]
-            (Self::Folder | Self::ImageNet, dir) => folders::load(self, dir, wanted),
+            images => folders::load(*images, options),
         }
     }
 }

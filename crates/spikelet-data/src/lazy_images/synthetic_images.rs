@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use spikelet_random::{Generator, Stream};
 
+use super::LazyImages;
 use super::patterns::Pattern;
-use super::{LazySplit, WantedImages};
 use crate::augment::Normalize;
 use crate::dataset::{Dataset, check_index};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field};
+use crate::named::{DataOptions, NamedDataset};
 use crate::sample::{Sample, SampleTensor};
+use crate::split::Split;
 
 /// The numbers of training and test images by default.
 const SIZES: [usize; 2] = [10_000, 1_000];
@@ -36,11 +38,11 @@ const STD: f32 = 0.16;
 /// machine. It is computed when it is needed. Its class is `i` modulo the number of classes.
 ///
 /// ```
-/// use spikelet_data::{Dataset, LazyImages, WantedImages};
+/// use spikelet_data::{DataOptions, find};
 ///
-/// let wanted = WantedImages { shape: [3, 64, 48], classes: 100, train: Some(1_000_000), test: None };
-/// let images = LazyImages::Synthetic.load("", wanted)?;
-/// let sample = images.train().sample(999_999)?;
+/// let options = DataOptions { image: [3, 64, 48], classes: 100, train: Some(1_000_000), ..DataOptions::default() };
+/// let images = find("synthetic-images")?.load(&options)?;
+/// let sample = images.train.sample(999_999)?;
 /// assert_eq!(sample.require("images")?.shape, [3, 64, 48]);
 /// assert_eq!(sample.require("labels")?.as_i64(), Some(&[99][..]));
 /// # Ok::<(), spikelet_data::Error>(())
@@ -57,8 +59,9 @@ pub struct SyntheticImages {
 
 impl SyntheticImages {
     /// Both parts.
-    pub(super) fn split(name: &str, wanted: WantedImages) -> Result<LazySplit> {
-        let WantedImages { shape, classes, .. } = wanted;
+    pub(super) fn split(options: &DataOptions) -> Result<Split> {
+        let (shape, classes) = (options.image, options.classes);
+        let name = LazyImages::Synthetic.title();
         let wrong = shape.contains(&0) || classes == 0;
         let pattern = |class| Pattern::new(shape[0], &mut generator(PATTERNS, class));
         let patterns: Arc<[Pattern]> = (0..classes).map(pattern).collect();
@@ -68,7 +71,7 @@ impl SyntheticImages {
         let part = |number: usize, wanted: Option<usize>| -> Result<Arc<dyn Dataset>> {
             let len = wanted.unwrap_or(SIZES[number]);
             if wrong || u32::try_from(len).is_err() {
-                let dataset = name.to_string();
+                let dataset = name.clone();
                 return Err(Error::Shape {
                     dataset,
                     len,
@@ -76,7 +79,7 @@ impl SyntheticImages {
                 });
             }
             Ok(Arc::new(Self {
-                name: name.to_string(),
+                name: name.clone(),
                 shape,
                 classes: names.clone(),
                 patterns: patterns.clone(),
@@ -88,11 +91,8 @@ impl SyntheticImages {
             mean: vec![MEAN],
             std: vec![STD],
         };
-        Ok(LazySplit::new(
-            part(0, wanted.train)?,
-            part(1, wanted.test)?,
-            normalize,
-        ))
+        let split = Split::new(part(0, options.train)?, part(1, options.test)?);
+        Ok(split.with_normalize(normalize))
     }
 }
 
@@ -153,16 +153,17 @@ mod tests {
 
     #[test]
     fn pixels_have_about_the_mean_and_deviation_of_the_normalization() {
-        let wanted = WantedImages {
-            shape: [3, 32, 32],
+        let options = DataOptions {
+            image: [3, 32, 32],
             classes: 50,
             train: Some(200),
             test: Some(1),
+            ..DataOptions::default()
         };
-        let split = SyntheticImages::split("images", wanted).unwrap();
+        let split = SyntheticImages::split(&options).unwrap();
         let mut pixels = vec![];
         for index in 0..200 {
-            let sample = split.train().sample(index).unwrap();
+            let sample = split.train.sample(index).unwrap();
             let image = sample.require("images").unwrap();
             pixels.extend(image.as_u8().unwrap().iter().map(|&x| f64::from(x) / 255.0));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::bits::bit_words;
 use crate::collate::check_fields;
-use crate::dataset::{Dataset, check_index};
+use crate::dataset::{Dataset, check_index, first_labels};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::events::Events;
@@ -325,16 +325,21 @@ impl Dataset for InMemory {
                 Column::I64(values) => digest.values(values, i64::to_le_bytes),
                 Column::F32(values) => digest.values(values, f32::to_le_bytes),
                 Column::Bits(words) => digest.values(words, u64::to_le_bytes),
-                Column::Events(samples) => samples.iter().fold(digest, |digest, events| {
-                    digest
-                        .values(&events.t, i64::to_le_bytes)
-                        .values(&events.x, u16::to_le_bytes)
-                        .values(&events.y, u16::to_le_bytes)
-                        .part(&events.p)
-                }),
+                Column::Events(samples) => samples.iter().fold(digest, Parts::events),
             };
         }
         Ok(digest.finish())
+    }
+
+    fn labels(&self) -> Result<Vec<i64>> {
+        let mut columns = self.fields.iter().zip(&self.columns);
+        let labels = columns.find(|(field, _)| field.name == "labels");
+        match labels {
+            Some((_, (Column::I64(labels), Places::Equal(each)))) => {
+                Ok(labels.iter().copied().step_by(*each).collect())
+            }
+            _ => first_labels(self),
+        }
     }
 
     fn class_names(&self, field: &str) -> &[String] {

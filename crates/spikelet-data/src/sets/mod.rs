@@ -4,6 +4,7 @@ mod array_files;
 mod concat;
 #[cfg(feature = "csv")]
 mod csv_table;
+mod images;
 mod in_memory;
 mod map;
 mod split;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use spikelet_events::transforms::EventTransform;
 use spikelet_schema::Member;
 
-use crate::dataset::{Dataset, check_index};
+use crate::dataset::{Dataset, check_index, first_labels};
 use crate::digest::Parts;
 use crate::error::Result;
 use crate::field::Field;
@@ -83,6 +83,14 @@ impl Dataset for Subset {
         let digest = Parts::of("subset").part(&self.dataset.digest()?);
         let bytes = |index| (index as u64).to_le_bytes();
         Ok(digest.values(&self.indices, bytes).finish())
+    }
+
+    fn labels(&self) -> Result<Vec<i64>> {
+        if !self.in_memory() {
+            return first_labels(self);
+        }
+        let all = self.dataset.labels()?;
+        Ok(self.indices.iter().map(|&index| all[index]).collect())
     }
 
     fn class_names(&self, field: &str) -> &[String] {

@@ -1,17 +1,20 @@
 //! A data set in four IDX files: training images and labels, test images and labels.
 
 use std::path::Path;
+use std::sync::Arc;
 
 #[cfg(feature = "download")]
 use super::Found;
 use super::{Files, Source};
+use crate::dataset::Dataset;
 #[cfg(feature = "download")]
 use crate::download::{self, DownloadError};
 use crate::error::{Error, Result};
-use crate::image_dataset::{ImageDataset, Split};
 #[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::remote_file::{RemoteFile, sha256};
+use crate::sets::InMemory;
+use crate::split::Split;
 use crate::{fashion_mnist, idx, mnist};
 
 /// Reads the four files at `paths` in `folder`. If they are those of another data set, the error names `target` as the
@@ -24,7 +27,7 @@ pub(super) fn load(
     target: &Path,
 ) -> Result<Split> {
     let test = read(source, &files[2..], &paths[2..])?;
-    if let Some(other) = other_with_labels(source, &test.labels) {
+    if let Some(other) = other_with_labels(source, &test.labels()?) {
         return Err(Error::OtherDataset {
             folder: folder.to_owned(),
             found: other.name,
@@ -32,13 +35,14 @@ pub(super) fn load(
             target: target.to_owned(),
         });
     }
-    Split::new(read(source, &files[..2], &paths[..2])?, test)
+    let train = read(source, &files[..2], &paths[..2])?;
+    Ok(Split::new(Arc::new(train), Arc::new(test)))
 }
 
 /// Whether the four files are known to be those of another data set, by their test labels.
 pub(super) fn is_of_another(source: &Source, paths: &[&Path]) -> bool {
     let labels = idx::read_labels(paths[3], source.classes.len()).unwrap_or_default();
-    let labels: Vec<u32> = labels.into_iter().map(u32::from).collect();
+    let labels: Vec<i64> = labels.into_iter().map(i64::from).collect();
     other_with_labels(source, &labels).is_some()
 }
 
@@ -70,7 +74,7 @@ pub(super) fn fetch(
 
 /// The known data set other than `source` with these test labels. Several data sets have the file names of MNIST, so
 /// that folders are easily confused.
-fn other_with_labels(source: &Source, test_labels: &[u32]) -> Option<Source> {
+fn other_with_labels(source: &Source, test_labels: &[i64]) -> Option<Source> {
     let count = u32::try_from(test_labels.len()).ok()?;
     let mut file = vec![0, 0, 8, 1];
     file.extend(count.to_be_bytes());
@@ -89,7 +93,7 @@ fn other_with_labels(source: &Source, test_labels: &[u32]) -> Option<Source> {
 
 /// Reads a file of images and its file of labels. The headers are compared with the data set and with each other
 /// before the contents are read, so that memory is limited by the sizes of the data set.
-fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<ImageDataset> {
+fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<InMemory> {
     let (images_path, labels_path) = (paths[0], paths[1]);
     let most = |file: &RemoteFile, count: usize, bytes: u64, path: &Path| match file.bytes {
         // A copy may be shorter than the original; a longer file is that of another data set.
@@ -127,7 +131,7 @@ fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<ImageD
     })?;
     let classes = source.classes.clone();
     let labels = labels.into_iter().map(u32::from).collect();
-    ImageDataset::new(&source.name, images.data, labels, source.shape, classes)
+    InMemory::images(&source.name, images.data, labels, source.shape, classes)
 }
 
 /// The accepted names of a file, the preferred one first: compressed files are slower to read.

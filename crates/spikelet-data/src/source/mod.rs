@@ -6,10 +6,12 @@ mod record_files;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::image_dataset::Split;
+use crate::field::{ElementType, Field};
+use crate::named::{DataOptions, NamedDataset};
 #[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::remote_file::RemoteFile;
+use crate::split::Split;
 
 pub use record_files::RecordFiles;
 
@@ -53,6 +55,52 @@ pub enum Files {
     Idx([RemoteFile; 4]),
     /// Files of labeled images. They are in one archive on the mirrors.
     Records(RecordFiles),
+}
+
+/// A data set of images in files, by name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageFiles {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub source: fn() -> Source,
+}
+
+impl NamedDataset for ImageFiles {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn title(&self) -> String {
+        (self.source)().name
+    }
+
+    fn fields(&self, _: &DataOptions) -> Result<Vec<Field>> {
+        Ok(vec![
+            Field::image("images", (self.source)().shape),
+            Field::new("labels", ElementType::I64, []),
+        ])
+    }
+
+    fn classes(&self, _: &DataOptions) -> Result<Vec<String>> {
+        Ok((self.source)().classes)
+    }
+
+    fn is_in(&self, folder: &Path) -> bool {
+        (self.source)().is_in(folder)
+    }
+
+    fn read(&self, options: &DataOptions) -> Result<Split> {
+        let source = (self.source)();
+        #[cfg(feature = "download")]
+        if options.download {
+            return source.load_or_download(&options.folder, options.progress);
+        }
+        source.load(&options.folder)
+    }
 }
 
 /// A folder with the paths of the files in it.

@@ -4,15 +4,17 @@ use std::fs::File;
 use std::io::Read;
 use std::iter;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Source;
 #[cfg(feature = "download")]
 use crate::download::{DownloadError, fetch_archive};
 use crate::error::{Error, Result};
-use crate::image_dataset::{ImageDataset, Split};
 #[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::remote_file::RemoteFile;
+use crate::sets::InMemory;
+use crate::split::Split;
 
 /// Files of records without headers: the bytes of the labels, then those of the image, `[channels, height, width]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,19 +58,13 @@ impl RecordFiles {
 /// Reads the files at `paths`, in the order of [`RecordFiles::names`].
 pub(super) fn load(source: &Source, files: &RecordFiles, paths: &[&Path]) -> Result<Split> {
     let (train, test) = paths.split_at(files.train.len());
-    Split::new(
-        read(source, files, files.records, train)?,
-        read(source, files, files.test_records, test)?,
-    )
+    let train = read(source, files, files.records, train)?;
+    let test = read(source, files, files.test_records, test)?;
+    Ok(Split::new(Arc::new(train), Arc::new(test)))
 }
 
 /// The concatenated records of all files.
-fn read(
-    source: &Source,
-    files: &RecordFiles,
-    records: usize,
-    paths: &[&Path],
-) -> Result<ImageDataset> {
+fn read(source: &Source, files: &RecordFiles, records: usize, paths: &[&Path]) -> Result<InMemory> {
     let mut content = Vec::new();
     let image_len = source
         .shape
@@ -100,7 +96,7 @@ fn read(
         }
     }
     let classes = source.classes.clone();
-    ImageDataset::new(&source.name, images, labels, source.shape, classes)
+    InMemory::images(&source.name, images, labels, source.shape, classes)
 }
 
 /// Appends the bytes of the file at `path` to `content`, if their number is `expected`.

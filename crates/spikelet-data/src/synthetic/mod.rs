@@ -9,22 +9,35 @@ mod pen;
 mod skeleton;
 
 use spikelet_random::{Generator, Stream};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::image_dataset::{ImageDataset, Split};
+use crate::error::Result;
+use crate::field::{ElementType, Field};
+use crate::named::{DataOptions, NamedDataset, Origin};
 use crate::parallel;
-use crate::registry::{Entry, EntryData};
+use crate::sets::InMemory;
+use crate::split::Split;
 use pen::{Nib, Paper, Point};
 use skeleton::DIGITS;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "synthetic",
-    summary: "Generated digits in the format of MNIST; needs no files",
-    data: EntryData::Generated,
-};
+/// The digits by name.
+#[derive(Debug)]
+pub(crate) struct Digits;
+
+pub(crate) const ENTRY: Digits = Digits;
+
+/// The name in checkpoints.
+const TITLE: &str = "synthetic digits";
+
+/// The numbers of training and test images.
+const SIZES: [usize; 2] = [60_000, 10_000];
 
 /// Height and width of an image in pixels.
 pub const SIDE: usize = 28;
+
+/// Channels, height and width of an image.
+const SHAPE: [usize; 3] = [1, SIDE, SIDE];
 
 const PIXELS: usize = SIDE * SIDE;
 
@@ -54,11 +67,11 @@ const TEST: Streams = Streams {
 /// ```no_run
 /// let digits = spikelet_data::synthetic::digits(0);
 /// assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));
-/// assert!(digits.train.synthetic);
 /// ```
 #[must_use]
 pub fn digits(seed: u64) -> Split {
-    digits_of(seed, 60_000, 10_000)
+    let [train, test] = SIZES;
+    digits_of(seed, train, test)
 }
 
 /// As [`digits`], with `train` and `test` images: the first ones of [`digits`].
@@ -67,19 +80,65 @@ pub fn digits(seed: u64) -> Split {
 ///
 /// ```
 /// let digits = spikelet_data::synthetic::digits_of(7, 20, 10);
-/// assert_eq!(digits.train.shape, [1, 28, 28]);
-/// assert_eq!(digits.train.labels.iter().filter(|&&label| label == 3).count(), 2);
+/// assert_eq!(digits.train.sample(0)?.require("images")?.shape, [1, 28, 28]);
+/// assert_eq!(digits.train.labels()?.iter().filter(|&&label| label == 3).count(), 2);
+/// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[must_use]
 pub fn digits_of(seed: u64, train: usize, test: usize) -> Split {
-    Split {
-        train: Arc::new(part(seed, TRAIN, train)),
-        test: Arc::new(part(seed, TEST, test)),
+    Split::new(
+        Arc::new(part(seed, TRAIN, train)),
+        Arc::new(part(seed, TEST, test)),
+    )
+}
+
+/// The names of the classes.
+fn classes() -> Vec<String> {
+    (0..10).map(|digit| digit.to_string()).collect()
+}
+
+impl NamedDataset for Digits {
+    fn name(&self) -> &'static str {
+        "synthetic"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Generated digits in the format of MNIST; needs no files"
+    }
+
+    fn title(&self) -> String {
+        TITLE.into()
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Generated
+    }
+
+    fn fields(&self, _: &DataOptions) -> Result<Vec<Field>> {
+        Ok(vec![
+            Field::image("images", SHAPE),
+            Field::new("labels", ElementType::I64, []),
+        ])
+    }
+
+    fn classes(&self, _: &DataOptions) -> Result<Vec<String>> {
+        Ok(classes())
+    }
+
+    fn is_in(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn read(&self, options: &DataOptions) -> Result<Split> {
+        let [train, test] = SIZES;
+        let first = |wanted: Option<usize>, all: usize| wanted.unwrap_or(all).min(all);
+        let (train, test) = (first(options.train, train), first(options.test, test));
+        Ok(digits_of(options.seed, train, test))
     }
 }
 
-fn part(seed: u64, streams: Streams, len: usize) -> ImageDataset {
-    let mut labels = Vec::with_capacity(len.next_multiple_of(10));
+fn part(seed: u64, streams: Streams, len: usize) -> InMemory {
+    let mut labels: Vec<i64> = Vec::with_capacity(len.next_multiple_of(10));
     for group in 0..len.div_ceil(10) {
         let mut ten = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
         generator(seed, streams.labels, group).shuffle(&mut ten);
@@ -92,14 +151,10 @@ fn part(seed: u64, streams: Streams, len: usize) -> ImageDataset {
         let random = generator(seed, streams.images, index);
         write_digit(labels[index] as usize, random, image);
     });
-    ImageDataset {
-        name: "synthetic digits".into(),
-        images,
-        labels,
-        shape: [1, SIDE, SIDE],
-        classes: (0..10).map(|digit| digit.to_string()).collect(),
-        synthetic: true,
-    }
+    let data = InMemory::new(TITLE).with(Field::image("images", SHAPE), images);
+    let data = data.and_then(|data| data.with(Field::new("labels", ElementType::I64, []), labels));
+    data.expect("there are as many labels as images")
+        .classes("labels", classes())
 }
 
 fn generator(seed: u64, id: u32, step: usize) -> Generator {

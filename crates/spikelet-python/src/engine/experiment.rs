@@ -1,7 +1,7 @@
 //! Experiments: data, network and settings of a run in a file.
 
 use super::callbacks::Errors;
-use super::data::{PySplit, Wanted, find, read};
+use super::data::PySplit;
 use super::error::{invalid, raise};
 use super::fit::{RunOptions, run};
 use super::json::parse;
@@ -9,6 +9,7 @@ use super::model::PyModel;
 use super::network::PyNetwork;
 use pyo3::prelude::*;
 use serde_json::Value;
+use spikelet::data::DataOptions;
 use spikelet::document::Document;
 use spikelet::network::Network;
 use spikelet::train::Settings;
@@ -93,12 +94,7 @@ impl PyExperiment {
 
     /// Reads the data set. The network has as many classes as these afterwards, unless it is a list of layers.
     fn load(&self, py: Python<'_>, folder: PathBuf, download: bool) -> PyResult<(PySplit, Self)> {
-        let Experiment {
-            data,
-            network,
-            settings,
-            ..
-        } = &self.experiment;
+        let Experiment { data, network, .. } = &self.experiment;
         let name = match (data.dataset.as_deref(), network.image()) {
             (Some(name), _) => name,
             (None, [1, 28, 28]) => "synthetic",
@@ -113,18 +109,11 @@ impl PyExperiment {
                 ));
             }
         };
-        let wanted = Wanted {
-            split: settings.split.clone(),
-            train: data.train_images,
-            test: data.test_images,
-            time_steps: settings.time_steps,
-            frames: settings.frames.clone(),
-            shape: network.image(),
-            classes: network.classes(),
-            ..Wanted::default()
+        let options = DataOptions {
+            download,
+            ..self.experiment.data_options(folder)
         };
-        let entry = find(name)?;
-        let split = PySplit::new(py.detach(|| read(entry, &folder, download, &wanted))?);
+        let split = PySplit::load(py, name, &options)?;
         let classes = split.classes();
         let mut experiment = self.experiment.clone();
         if classes > 0 && !matches!(experiment.network, Network::Layers(_)) {

@@ -503,7 +503,7 @@ impl PyModel {
             Some(steps) => SampleShape::Sequence {
                 steps,
                 shape: step_shape().ok_or_else(wrong)?,
-                labels: spikelet::data::SequenceLabels::Sequence,
+                step_labels: None,
                 varies: false,
                 device_frames: None,
             },

@@ -147,8 +147,8 @@ fn layer(kind: &LayerKind) -> Value {
 /// Everything that has a name, as JSON text: an object of lists.
 #[pyfunction]
 pub(super) fn registry() -> String {
-    let data: Vec<Value> = (spikelet::data::entries().iter())
-        .map(|entry| json!({"name": entry.name, "summary": entry.summary}))
+    let data: Vec<Value> = spikelet::data::named_datasets()
+        .map(|dataset| json!({"name": dataset.name(), "summary": dataset.summary()}))
         .collect();
     json!({
         "layers": layer_kinds().iter().map(layer).collect::<Value>(),

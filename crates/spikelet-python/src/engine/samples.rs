@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use spikelet::data::{
-    DataLoader, Dataset, DeviceFrames, ElementType, Field, InMemory, LoaderConfig, SequenceLabels,
-    StepShape, Subset, Values as SampleValues, unpack_bits,
+    DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig, Subset,
+    Values as SampleValues, unpack_bits,
 };
 use spikelet::train::SampleShape;
 use std::sync::Arc;
@@ -22,8 +22,6 @@ pub(super) const LABELS: &str = "labels";
 #[pyclass(frozen, name = "Samples", module = "spikelet._native")]
 pub(super) struct PySamples {
     pub dataset: Arc<dyn Dataset>,
-    pub labels: SequenceLabels,
-    pub device_frames: Option<DeviceFrames>,
 }
 
 /// The sizes of an image of a sample with these axes, as lists of layers take it.
@@ -43,44 +41,12 @@ fn image_sizes(axes: &[usize]) -> PyResult<[usize; 3]> {
 
 impl PySamples {
     pub fn new(dataset: Arc<dyn Dataset>) -> Self {
-        Self {
-            dataset,
-            labels: SequenceLabels::Sequence,
-            device_frames: None,
-        }
+        Self { dataset }
     }
 
     /// The shape of the samples of a classifier.
     pub fn shape(&self) -> PyResult<SampleShape> {
-        let fields = self.dataset.fields();
-        let sizes = |name: &str| -> Option<(Vec<usize>, bool)> {
-            let field = fields.iter().find(|field| field.name == name)?;
-            let sizes: Option<Vec<usize>> = field.shape.iter().copied().collect();
-            Some((sizes?, field.pad.is_some()))
-        };
-        if let Some((image, _)) = sizes(IMAGES)
-            && let Ok(image) = <[usize; 3]>::try_from(image)
-        {
-            return Ok(SampleShape::Image(image));
-        }
-        let found = sizes(SEQUENCES).and_then(|(sizes, varies)| {
-            let (&steps, step) = sizes.split_first()?;
-            Some(SampleShape::Sequence {
-                steps,
-                shape: StepShape::of(step)?,
-                labels: self.labels,
-                varies,
-                device_frames: self.device_frames,
-            })
-        });
-        found.ok_or_else(|| {
-            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
-            invalid(
-                "samples",
-                format!("they are {}", fields.join(", ")),
-                "a classifier needs images of one shape, or sequences of one shape, with labels",
-            )
-        })
+        SampleShape::of_dataset(&*self.dataset).map_err(raise)
     }
 
     /// The batches of an evaluation, in order.

@@ -1,6 +1,7 @@
 //! The identity of the data of a run.
 
 use crate::hexadecimal::hexadecimal;
+use crate::step::LABELS;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spikelet_core::Result;
@@ -20,7 +21,7 @@ pub struct DatasetId {
     pub test_samples: usize,
     /// A SHA-256 digest of the data, in hexadecimal digits.
     pub sha256: String,
-    /// The names of the classes, if only the files of the data set have them.
+    /// The names of the classes, if they have names. Checkpoints of before may not have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
     /// The absolute path of the data folder that was read, so that a resumed run and evaluations find it: see
@@ -49,25 +50,35 @@ impl DatasetId {
         (text.chars().all(is_plain) && path.is_absolute() && path.is_dir()).then_some(path)
     }
 
-    /// The same data, wherever its files are.
-    pub(crate) fn without_folder(&self) -> Self {
+    /// The identity in a checkpoint beside that of the data of a run: without the folder, which may be another one, and with these
+    /// names of classes where the checkpoint does not have them.
+    pub(crate) fn beside(&self, run: &Self) -> Self {
+        let classes = match self.classes.is_empty() {
+            true => &run.classes,
+            false => &self.classes,
+        };
         Self {
             folder: None,
+            classes: classes.clone(),
             ..self.clone()
         }
     }
 
-    /// The identity of a data set of which `train_samples` are left after the validation images are held out.
-    pub(crate) fn of_split(data: &Split, train_samples: usize) -> Self {
-        Self {
-            name: data.train.name.clone(),
+    /// The identity of a data set, for a network that was not trained here.
+    ///
+    /// # Errors
+    /// When samples cannot be read.
+    pub fn of_split(data: &Split) -> Result<Self> {
+        let [train_samples, test_samples] = data.sizes();
+        Ok(Self {
+            name: data.name().to_string(),
             train_samples,
-            validation_samples: data.train.len() - train_samples,
-            test_samples: data.test.len(),
-            sha256: hexadecimal(&data.digest()),
-            classes: vec![],
+            validation_samples: 0,
+            test_samples,
+            sha256: hexadecimal(&data.digest()?),
+            classes: data.class_names().to_vec(),
             folder: None,
-        }
+        })
     }
 
     /// The identity of the data of loaders.
@@ -90,7 +101,7 @@ impl DatasetId {
             validation_samples: samples(validation),
             test_samples: samples(test),
             sha256: hexadecimal(&digest.finalize()),
-            classes: vec![],
+            classes: train.dataset().class_names(LABELS).to_vec(),
             folder: None,
         })
     }

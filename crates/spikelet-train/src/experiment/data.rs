@@ -3,8 +3,9 @@
 use super::Experiment;
 use crate::{DatasetId, Normalization, Settings};
 use spikelet_core::document::{Located, Node};
-use spikelet_data::{Entry, FrameSettings, SequenceSource, entries};
+use spikelet_data::{DataOptions, Field, FrameSettings, NamedDataset, find, named_datasets};
 use spikelet_schema::{Schema, read_into};
+use std::path::PathBuf;
 
 /// The word for the first data set that fits the network.
 const AUTO: &str = "auto";
@@ -30,18 +31,17 @@ pub struct DataSettings {
 
 impl DataSettings {
     /// The data set, if it is named.
-    pub fn entry(&self) -> Option<Entry> {
-        Entry::find(self.dataset.as_deref()?).ok()
+    pub fn named(&self) -> Option<&'static dyn NamedDataset> {
+        find(self.dataset.as_deref()?).ok()
     }
 
     /// Takes the data set of a run, and as many of its samples.
     pub(super) fn use_samples_of(&mut self, run: &DatasetId) {
-        let known = entries()
-            .into_iter()
-            .find(|entry| entry.title() == run.name);
-        self.dataset = known.map(|entry| entry.name.to_string());
-        if known.is_some_and(|entry| !entry.is_images()) {
-            // Their validation samples are not always a part of the training samples.
+        let known = named_datasets().find(|dataset| dataset.title() == run.name);
+        self.dataset = known.map(|dataset| dataset.name().to_string());
+        let fields = known.and_then(|dataset| dataset.fields(&DataOptions::default()).ok());
+        if fields.is_some_and(|fields| steps_of(&fields).is_some()) {
+            // The validation samples of sequences are not always a part of the training samples.
             return;
         }
         let train = run.train_samples.saturating_add(run.validation_samples);
@@ -50,9 +50,15 @@ impl DataSettings {
     }
 }
 
+/// The number of time steps of sequences with these fields; `None` for images.
+fn steps_of(fields: &[Field]) -> Option<usize> {
+    let x = fields.iter().find(|field| field.name == "x")?;
+    x.shape.first().copied().flatten()
+}
+
 /// The names of all data sets.
 pub(super) fn dataset_names() -> Vec<&'static str> {
-    entries().into_iter().map(|entry| entry.name).collect()
+    named_datasets().map(|dataset| dataset.name()).collect()
 }
 
 impl Experiment {
@@ -77,7 +83,10 @@ impl Experiment {
             return Ok(());
         };
         read_into(&mut frames, &given)?;
-        let has_events = self.data.entry().is_some_and(|entry| entry.has_events());
+        let has_events = self
+            .data
+            .named()
+            .is_some_and(|named| named.events().is_some());
         if !has_events && !frames.is_default() {
             let expected = "a data set of recordings of events as `dataset`, to which it applies";
             return Err(last.value.wrong(&last.key, expected));
@@ -92,18 +101,22 @@ impl Experiment {
         let (Some(split), Some(node)) = (&self.settings.split, given) else {
             return Ok(());
         };
-        let refused = |error| node.refused(&error, "correct the value");
-        match self.sequences().map_err(refused)? {
-            None => Err(node.wrong("split", "\"auto\": only data sets of sequences have splits")),
-            Some(source) if source.splits.contains(split) => Ok(()),
-            Some(source) => Err(node.wrong("split", format!("one of {}", source.split_names()))),
+        let Some(named) = self.data.named() else {
+            return Err(node.wrong("split", "\"auto\": the data set is not named"));
+        };
+        match named.splits() {
+            known if known.contains(split) => Ok(()),
+            known if known.is_empty() => {
+                Err(node.wrong("split", "\"auto\": only data sets of sequences have splits"))
+            }
+            _ => Err(node.wrong("split", format!("one of {}", named.split_names()))),
         }
     }
 
-    /// Uses the data set of this name, one of [`entries`]; the first that fits the network for `None`. With another data
+    /// Uses the data set of this name, which [`find`] knows; the first that fits the network for `None`. With another data
     /// set than before, split and frames are the default ones, and sequences get their number of time steps:
     /// [`Settings::use_sequences`](crate::Settings::use_sequences). ImageNet brings its usual normalization and augmentation
-    /// ([`LazyImages::augment`](spikelet_data::LazyImages::augment)), where there is none.
+    /// ([`NamedDataset::augment`]), where there is none.
     pub fn use_dataset(&mut self, name: Option<String>) {
         if name == self.data.dataset {
             return;
@@ -111,17 +124,17 @@ impl Experiment {
         self.data.dataset = name;
         self.settings.split = None;
         self.settings.frames = FrameSettings::default();
-        let entry = self.data.entry();
-        if let Some(source) = entry.and_then(|entry| entry.sequences()) {
-            self.settings.use_sequences(source.steps);
+        let Some(named) = self.data.named() else {
+            return;
+        };
+        let fields = named.fields(&DataOptions::default()).unwrap_or_default();
+        if let Some(steps) = steps_of(&fields) {
+            self.settings.use_sequences(steps);
         }
-        let images = entry.and_then(|entry| entry.lazy_images());
-        if let Some(images) = images
-            && self.settings.augment.is_empty()
-        {
-            self.settings.augment = images.augment();
+        if self.settings.augment.is_empty() {
+            self.settings.augment = named.augment();
         }
-        if images.is_some_and(|images| images.is_normalized())
+        if named.is_normalized()
             && self.settings.encoder.name() == "direct"
             && self.settings.normalize == Normalization::None
         {
@@ -134,27 +147,32 @@ impl Experiment {
     /// # Errors
     /// [`Error::Events`](spikelet_data::Error::Events) if a setting is out of range for the sensor of the data set.
     pub fn use_frames(&mut self, frames: FrameSettings) -> spikelet_data::Result<()> {
-        let steps = self.settings.time_steps;
-        if let Some(entry) = self.data.entry()
-            && let Some(source) = entry.sequences_of(&frames, steps)?
-        {
-            self.settings.time_steps = source.steps;
-        }
         self.settings.frames = frames;
+        if let Some(named) = self.data.named() {
+            let fields = named.fields(&self.data_options(""))?;
+            self.settings.time_steps = steps_of(&fields).unwrap_or(self.settings.time_steps);
+        }
         Ok(())
     }
 
-    /// The source of the sequences of the data set, if it is one of sequences.
-    ///
-    /// # Errors
-    /// As [`Self::use_frames`].
-    pub fn sequences(&self) -> spikelet_data::Result<Option<SequenceSource>> {
+    /// What is read of the data set in this folder of data sets.
+    pub fn data_options(&self, folder: impl Into<PathBuf>) -> DataOptions {
         let Settings {
-            frames, time_steps, ..
+            split,
+            frames,
+            time_steps,
+            ..
         } = &self.settings;
-        match self.data.entry() {
-            Some(entry) => entry.sequences_of(frames, *time_steps),
-            None => Ok(None),
+        DataOptions {
+            folder: folder.into(),
+            split: split.clone(),
+            train: self.data.train_images,
+            test: self.data.test_images,
+            image: self.network.image(),
+            classes: self.network.classes(),
+            frames: frames.clone(),
+            time_steps: *time_steps,
+            ..DataOptions::default()
         }
     }
 }

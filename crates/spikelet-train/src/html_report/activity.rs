@@ -2,8 +2,9 @@
 
 use crate::metric::recognized;
 use crate::report::html::{LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail};
+use crate::show::image_and_label;
 use crate::test_pass::{LayerPass, TestPass};
-use spikelet_data::ImageDataset;
+use spikelet_data::{Dataset, image_shape};
 use spikelet_graph::Tensor;
 
 /// The largest number of potentials of all layers together.
@@ -12,21 +13,21 @@ const POTENTIALS: usize = 80_000;
 const CHOSEN: usize = 4;
 
 /// A test image with its label, prediction and scores.
-pub(super) fn sample(test: &ImageDataset, index: usize, scores: &[f64]) -> Sample {
+pub(super) fn sample(test: &dyn Dataset, index: usize, scores: &[f64]) -> Sample {
+    let read = image_and_label(test, index).ok();
+    let png = read.as_ref().zip(image_shape(test).ok());
     Sample {
         index,
-        label: test.labels.get(index).map(|&label| label as usize),
+        label: read.as_ref().map(|(_, label)| *label),
         predicted: recognized(scores),
         loss: None,
-        png: test
-            .image(index)
-            .and_then(|image| thumbnail(image, test.shape)),
+        png: png.and_then(|((image, _), shape)| thumbnail(image, shape)),
         scores: None,
     }
 }
 
 /// The first test images with their scores and the activity of neurons.
-pub(super) fn samples(test: &ImageDataset, pass: &TestPass) -> Option<Samples> {
+pub(super) fn samples(test: &dyn Dataset, pass: &TestPass) -> Option<Samples> {
     if pass.examples.is_empty() {
         return None;
     }

@@ -13,10 +13,11 @@ use super::memory::RunMemory;
 use super::optim::LrSchedule;
 use super::report::html::{Advice, HtmlReport};
 use super::sequence_pass::SequencePass;
+use super::step::LABELS;
 use super::test_pass::TestPass;
 use super::{RunDefinition, Settings};
 use crate::health::Finding;
-use spikelet_data::ImageDataset;
+use spikelet_data::Dataset;
 use spikelet_graph::Plan;
 use std::collections::BTreeMap;
 
@@ -65,7 +66,7 @@ pub(super) struct RunRecords<'a> {
     pub(super) experiment: Option<String>,
     pub(super) folder: String,
     /// The test images of a classifier, with the results of the forward pass.
-    pub(super) tested: Option<(&'a ImageDataset, &'a TestPass)>,
+    pub(super) tested: Option<(&'a dyn Dataset, &'a TestPass)>,
     /// The predictions of a classifier of sequences.
     pub(super) sequences: Option<&'a SequencePass>,
 }
@@ -92,8 +93,8 @@ impl RunRecords<'_> {
         let samples = self
             .tested
             .and_then(|(test, pass)| activity::samples(test, pass));
-        let names = (self.tested.map(|(test, _)| &test.classes))
-            .or(self.sequences.map(|pass| &pass.classes))
+        let names = (self.tested.map(|(test, _)| test.class_names(LABELS)))
+            .or(self.sequences.map(|pass| &pass.classes[..]))
             .filter(|_| confusion.is_some() || samples.is_some());
         let classes = names.map(|names| names.iter().map(|name| short(name)).collect());
         let mut report = HtmlReport {

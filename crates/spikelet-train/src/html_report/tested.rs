@@ -5,8 +5,9 @@ use super::activity::sample;
 use crate::metric::recognized;
 use crate::report::html::{Confusion, Sample, Worst, rounded};
 use crate::sequence_pass::{SequencePass, predicted};
+use crate::step::LABELS;
 use crate::test_pass::TestPass;
-use spikelet_data::ImageDataset;
+use spikelet_data::Dataset;
 use spikelet_nn::loss::Loss;
 use std::collections::BTreeMap;
 
@@ -19,17 +20,17 @@ const PAIRS: usize = 12;
 /// The confusion matrix and the images with the highest loss.
 pub(super) fn quality(
     run: &RunRecords<'_>,
-    test: &ImageDataset,
+    test: &dyn Dataset,
     pass: &TestPass,
 ) -> (Option<Confusion>, Option<Worst>) {
     let Some(settings) = run.settings.filter(|_| !pass.scores.is_empty()) else {
         return (None, None);
     };
-    let classes = test.classes.len();
+    let classes = test.class_names(LABELS).len();
     let mut pairs: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     let mut losses = vec![];
-    for (index, scores) in pass.scores.iter().enumerate() {
-        let Some(label) = test.labels.get(index).map(|&label| label as usize) else {
+    for (index, (scores, label)) in pass.scores.iter().zip(&pass.labels).enumerate() {
+        let Ok(label) = usize::try_from(*label) else {
             continue;
         };
         if label >= scores.len().max(classes) || label >= scores.len() {
@@ -96,7 +97,7 @@ fn confusion(pairs: &BTreeMap<(usize, usize), u32>, classes: usize) -> Confusion
 
 fn worst(
     loss: &dyn Loss,
-    test: &ImageDataset,
+    test: &dyn Dataset,
     pass: &TestPass,
     mut losses: Vec<(usize, f64)>,
 ) -> Worst {

@@ -73,8 +73,8 @@ fn check_same_run(
     let mut found = definition.differences(&checkpoint.definition, trained);
     found.extend(differences(
         "dataset",
-        &checkpoint.dataset.without_folder(),
-        &dataset.without_folder(),
+        &checkpoint.dataset.beside(dataset),
+        &dataset.beside(dataset),
     ));
     match found.is_empty() {
         true => Ok(()),

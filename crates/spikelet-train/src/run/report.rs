@@ -4,12 +4,27 @@ use super::Run;
 use crate::html_report::{End, RunRecords};
 use crate::log::tensorboard::read_scalars;
 use crate::sequence_pass::SequencePass;
+use crate::step::LABELS;
 use crate::test_pass::TestPass;
 use crate::{FitReport, TrainStep, folder, picture};
 use spikelet_core::{Error, Result};
-use spikelet_data::ImageDataset;
+use spikelet_data::{DataLoader, Dataset, Subset, image_shape};
 use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The memory of the test images that a report reads again, if they are not in memory.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The test images in a report: all of them, or the first ones, at least one, in at most 64 MiB, if they are not in memory.
+fn reported(test: &Arc<dyn Dataset>) -> Result<Arc<dyn Dataset>> {
+    if test.in_memory() {
+        return Ok(test.clone());
+    }
+    let bytes = image_shape(&**test)?.iter().product::<usize>().max(1);
+    let count = (MOST_BYTES / bytes).clamp(1, test.len());
+    Ok(Arc::new(Subset::new(test.clone(), (0..count).collect())?))
+}
 
 impl Run<'_> {
     /// Writes the reports of a run that has ended and sets their paths. That of an interrupted run has no forward pass, so
@@ -33,11 +48,13 @@ impl Run<'_> {
         let mut shown = None;
         let mut sequences = None;
         if end != End::Interrupted {
-            if let Some(images) = &self.images {
+            if let Some(images) = self.evaluation.test().map(DataLoader::dataset)
+                && self.evaluated.test
+                && image_shape(&**images).is_ok()
+            {
+                let test = reported(images)?;
                 let store = self.averaged.as_mut().unwrap_or(&mut self.store);
-                let evaluation = &mut self.evaluation;
-                let test = images.shown()?;
-                pass = TestPass::run(self.trainer, &test, evaluation, store)?;
+                pass = TestPass::run(self.trainer, &test, &mut self.evaluation, store)?;
                 shown = Some(test);
             }
             if let (Some(sample), Some(test)) = (self.sample, self.evaluation.test()) {
@@ -47,9 +64,7 @@ impl Run<'_> {
             let name = self.loader.dataset().name();
             let device = self.store.backend().name();
             let examples = std::mem::take(&mut pass.examples);
-            let classes = shown
-                .as_deref()
-                .map(|test: &ImageDataset| test.classes.clone());
+            let classes = shown.as_ref().map(|test| test.class_names(LABELS).to_vec());
             let examples_of = (&examples[..], classes.unwrap_or_default());
             let picture = picture::report(self.trainer, name, &device, examples_of, outcome);
             pass.examples = examples;
@@ -72,7 +87,7 @@ impl Run<'_> {
         &mut self,
         outcome: &FitReport,
         end: &End,
-        tested: Option<(&ImageDataset, &TestPass)>,
+        tested: Option<(&dyn Dataset, &TestPass)>,
         sequences: Option<&SequencePass>,
     ) -> Result<Option<PathBuf>> {
         let speed_unit = self.unit();

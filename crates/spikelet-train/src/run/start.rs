@@ -70,11 +70,8 @@ impl<'a> Run<'a> {
             Some(_) => Some(data.sample_shape()?),
             None => None,
         };
-        let examples = match (&data.images, sample) {
-            (Some(images), _) if written => EXAMPLES.min(images.tested()),
-            (None, Some(SampleShape::Sequence { .. })) if written => {
-                EXAMPLES.min(tested.first().copied().unwrap_or(0))
-            }
+        let examples = match (sample, tested.first()) {
+            (Some(_), Some(tested)) if written && evaluated.test => EXAMPLES.min(*tested),
             _ => 0,
         };
         let programs = match engine {
@@ -101,7 +98,6 @@ impl<'a> Run<'a> {
         let mut run = Self {
             loader: data.train,
             trainer,
-            images: data.images,
             identity,
             together,
             talks: SyncSchedule::new(),

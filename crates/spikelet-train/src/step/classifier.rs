@@ -3,7 +3,7 @@
 use super::event_input::{self, EVENT_COUNTS, EVENTS};
 use super::groups::Names;
 use super::penalties;
-use super::step_labels::{self, Unlabeled};
+use super::step_labels;
 #[cfg(feature = "plots")]
 use super::trace::Purpose;
 use super::{Inputs, Outputs, SampleBatch, SampleShape, Step};
@@ -11,7 +11,9 @@ use crate::metric::ACCURACY;
 use crate::scaling::scales_loss;
 use crate::{Settings, metric};
 use spikelet_core::{Error, Result};
-use spikelet_data::SequenceLabels;
+#[cfg(doc)]
+use spikelet_data::Field;
+use spikelet_data::Unlabeled;
 use spikelet_graph::{DType, Var};
 use spikelet_nn::module::{Context, Module, StepOutputs};
 use spikelet_nn::sequence;
@@ -38,7 +40,7 @@ impl<'a> Step<'a> {
     /// and `labels`; where lengths vary, also `x_length`, i64 `[N]`, so that the scores are means over the time steps of each
     /// sequence. With a label for
     /// each time step these are `[T, N]`, the output `scores` is `[T, N, classes]`, and there may be a second metric,
-    /// `labeled_accuracy`: see [`SequenceLabels::Step`].
+    /// `labeled_accuracy`: see [`Field::step_labels`].
     ///
     /// In training, [`Settings::penalties`] are part of the loss, and their sum is the metric `penalty`.
     ///
@@ -209,7 +211,7 @@ impl<'a> Step<'a> {
                 None,
                 SampleShape::Sequence {
                     steps,
-                    labels: SequenceLabels::Step { .. },
+                    step_labels: Some(_),
                     ..
                 },
             ) => step.sequence(LABELS, DType::I64, [steps]),
@@ -277,18 +279,8 @@ fn of_samples(
 /// The labels of time steps without a class, of samples with a label for each time step.
 fn unlabeled_of(sample: SampleShape) -> Option<Unlabeled> {
     match sample {
-        SampleShape::Sequence {
-            labels:
-                SequenceLabels::Step {
-                    unlabeled,
-                    counted_as,
-                },
-            ..
-        } => Some(Unlabeled {
-            label: unlabeled,
-            counted_as,
-        }),
-        _ => None,
+        SampleShape::Sequence { step_labels, .. } => step_labels,
+        SampleShape::Image(_) => None,
     }
 }
 
@@ -312,7 +304,7 @@ fn expect_all_steps(scores: &Var, labels: &Var) -> Result<()> {
 fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
     let SampleShape::Sequence {
         steps,
-        labels,
+        step_labels,
         varies,
         ..
     } = sample
@@ -351,8 +343,8 @@ fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
             "use \"cross-entropy\", or frames of a fixed number such as \"number=16\"",
         );
     }
-    match labels {
-        SequenceLabels::Step { .. } => step_labels::check(settings, steps),
-        _ => Ok(()),
+    match step_labels {
+        Some(_) => step_labels::check(settings, steps),
+        None => Ok(()),
     }
 }

@@ -1,6 +1,8 @@
 //! The samples that a classifier takes.
 
-use spikelet_data::{DeviceFrames, DeviceSlicing, Field, SequenceLabels, StepShape};
+use super::LABELS;
+use spikelet_core::{Error, Result};
+use spikelet_data::{Dataset, DeviceFrames, DeviceSlicing, Field, StepShape, Unlabeled};
 
 /// The shape of the samples of a classifier.
 ///
@@ -19,8 +21,8 @@ pub enum SampleShape {
         steps: usize,
         /// The shape of a time step.
         shape: StepShape,
-        /// One label for each sequence or for each time step.
-        labels: SequenceLabels,
+        /// Set where each time step has a label, instead of each sequence.
+        step_labels: Option<Unlabeled>,
         /// Whether sequences may be shorter than T: the input `x_length` has the number of time steps of each.
         varies: bool,
         /// Set where the device makes the frames: the input is `events`, with `events_length`, in place of `x`.
@@ -29,27 +31,29 @@ pub enum SampleShape {
 }
 
 impl SampleShape {
-    /// The shape of samples with these fields: `images`, or sequences `x` with these labels. `None` if they have neither,
+    /// The shape of samples with these fields: `images`, or sequences `x` with their `labels`. `None` if they have neither,
     /// or not all have one shape.
-    pub(crate) fn of_fields(
-        fields: &[Field],
-        labels: SequenceLabels,
-        device_frames: Option<DeviceFrames>,
-    ) -> Option<Self> {
-        let shape_of = |name: &str| -> Option<Vec<usize>> {
-            let field = fields.iter().find(|field| field.name == name)?;
-            field.shape.iter().copied().collect()
-        };
+    ///
+    /// ```
+    /// use spikelet_train::SampleShape;
+    /// let digits = spikelet_data::synthetic::digits_of(0, 10, 10);
+    /// assert_eq!(SampleShape::of_fields(&digits.train.fields()), Some([1, 28, 28].into()));
+    /// ```
+    pub fn of_fields(fields: &[Field]) -> Option<Self> {
+        let field = |name: &str| fields.iter().find(|field| field.name == name);
+        let shape_of =
+            |name: &str| -> Option<Vec<usize>> { field(name)?.shape.iter().copied().collect() };
         if let Some(images) = shape_of("images") {
             return images.try_into().ok().map(Self::Image);
         }
-        if let Some(frames) = device_frames {
+        let step_labels = field(LABELS).and_then(|labels| labels.unlabeled);
+        if let Some(frames) = field("events").and_then(|events| events.device_frames) {
             return Some(Self::Sequence {
                 steps: frames.steps,
                 shape: StepShape::Frame(frames.shape()),
-                labels,
+                step_labels,
                 varies: matches!(frames.slicing, DeviceSlicing::Duration(_)),
-                device_frames,
+                device_frames: Some(frames),
             });
         }
         let x = shape_of("x")?;
@@ -57,11 +61,33 @@ impl SampleShape {
         Some(Self::Sequence {
             steps,
             shape: StepShape::of(shape)?,
-            labels,
+            step_labels,
             device_frames: None,
-            varies: fields
-                .iter()
-                .any(|field| field.name == "x" && field.pad.is_some()),
+            varies: field("x").is_some_and(|x| x.pad.is_some()),
+        })
+    }
+
+    /// The shape of the samples of a data set.
+    ///
+    /// # Errors
+    /// If they are not those of a classifier.
+    pub fn of_dataset(dataset: &dyn Dataset) -> Result<Self> {
+        Self::of_all_fields(&dataset.fields())
+    }
+
+    /// As [`Self::of_fields`].
+    pub(crate) fn of_all_fields(fields: &[Field]) -> Result<Self> {
+        Self::of_fields(fields).ok_or_else(|| {
+            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+            Error::invalid(
+                "data",
+                format!("the samples are {}", fields.join(", ")),
+                format!(
+                    "a classifier needs `images` of one shape [channels, height, width], or sequences `x` of one shape \
+                     [time, channels], and `{LABELS}`; resize images of several sizes with a transform, or train a \
+                     `Step` with `Trainer::over`"
+                ),
+            )
         })
     }
 

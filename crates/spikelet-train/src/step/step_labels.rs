@@ -4,15 +4,8 @@ use super::Outputs;
 use crate::Settings;
 use crate::metric::{ACCURACY, LABELED_ACCURACY, Metric};
 use spikelet_core::{Error, Result};
+use spikelet_data::Unlabeled;
 use spikelet_graph::Var;
-
-/// The labels of time steps without a class.
-pub(super) struct Unlabeled {
-    /// Their number in `labels`.
-    pub(super) label: i64,
-    /// The class as which published accuracies count them.
-    pub(super) counted_as: Option<i64>,
-}
 
 /// Checks that these settings have a loss for each time step.
 pub(super) fn check(settings: &Settings, steps: usize) -> Result<()> {

@@ -2,12 +2,12 @@
 
 use super::super::content::Content;
 use super::ann_report;
-use crate::args::{CheckpointPath, DataArgs, DataName, DeviceArgs, Loaded, NetworkName, count};
+use crate::args::{CheckpointPath, DataArgs, DataName, DeviceArgs, NetworkName, count};
 use crate::command::{path_text, same_file};
 use crate::failure::Failure;
 use clap::Arg;
 use serde_json::json;
-use spikelet::data::{DataLoader, Dataset};
+use spikelet::data::{DataLoader, Dataset, Split};
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::train::conversion::{self, Converter, MaxPooling, Threshold, TrainedLayers};
@@ -170,7 +170,7 @@ impl AnnArgs {
         let compared = made.compare(conversion::images(&test, usize::MAX), steps, &backend)?;
         let dataset = match &ann.run {
             Some((_, dataset)) => dataset.clone(),
-            None => data.id()?,
+            None => DatasetId::of_split(&data)?,
         };
         let dataset = data_args.with_folder(dataset, &data);
         let progress = ann.run.as_ref().map(|(progress, _)| progress);
@@ -223,7 +223,7 @@ impl AnnArgs {
         }
     }
 
-    fn load(&self, data: &DataArgs, ann: &Ann, console: &Console) -> Result<Loaded, Failure> {
+    fn load(&self, data: &DataArgs, ann: &Ann, console: &Console) -> Result<Split, Failure> {
         let trained = ann
             .run
             .as_ref()
@@ -299,11 +299,10 @@ fn check_encoder(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// The training and the test part of a data set of images.
-fn parts(data: &Loaded) -> Result<[Arc<dyn Dataset>; 2], Failure> {
-    match data {
-        Loaded::Images(split) => Ok([split.train.clone(), split.test.clone()]),
-        Loaded::LazyImages(split) => Ok([split.train().clone(), split.test().clone()]),
-        Loaded::Sequences(_) => Err(Failure::argument(
+fn parts(data: &Split) -> Result<[Arc<dyn Dataset>; 2], Failure> {
+    match data.train.fields().iter().any(|field| field.image) {
+        true => Ok([data.train.clone(), data.test.clone()]),
+        false => Err(Failure::argument(
             format!(
                 "{} has sequences; a network without spikes has no time steps",
                 data.name()

@@ -82,8 +82,8 @@ impl Sample {
         }
         // Those by which networks are trained have names of their own.
         let listed = || {
-            let entry = spikelet::data::Entry::find(&self.name).ok()?;
-            entry.events()?.generated().ok().flatten()
+            let named = spikelet::data::find(&self.name).ok()?;
+            named.events()?.generated().ok().flatten()
         };
         let Some(set) = self
             .name

@@ -10,7 +10,6 @@ use spikelet::report::Activity;
 use spikelet::runtime::VarStore;
 use spikelet::train::metric::recognized;
 use spikelet::train::{BatchShape, EvalStep, Settings, Step};
-use std::sync::Arc;
 
 /// The scores of one image.
 pub struct Prediction {
@@ -93,7 +92,7 @@ impl<'a> Classifier<'a> {
         inputs: &[Input],
         store: &mut VarStore,
     ) -> Result<Vec<Prediction>, Failure> {
-        let images = Arc::new(as_dataset(inputs, self.shape, self.classes)?);
+        let images = as_dataset(inputs, self.shape, self.classes)?;
         let loader = DataLoader::new(images, self.settings.test_batches(inputs.len()));
         let loader = loader.map_err(spikelet::Error::from)?;
         let batch = loader.epoch(0, 0).next().expect("an epoch has a batch");

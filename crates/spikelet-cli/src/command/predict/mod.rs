@@ -16,13 +16,14 @@ use classify::{Classifier, Prediction};
 use convert::{Converter, Input};
 use sequences::{SequenceClassifier, SequenceReader};
 use serde_json::json;
-use spikelet::data::ImageDataset;
+use spikelet::data::{Dataset, InMemory};
 use spikelet::log::Console;
 use spikelet::report::Activity;
 use spikelet::terminal::escaped;
 use spikelet_events::Sensor;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Classify images or recordings of your own with a trained network
 ///
@@ -397,18 +398,13 @@ fn as_dataset(
     inputs: &[Input],
     shape: [usize; 3],
     classes: &[String],
-) -> spikelet::Result<ImageDataset> {
+) -> spikelet::Result<Arc<dyn Dataset>> {
     let pixels = inputs.iter().flat_map(|input| &input.pixels).copied();
     let classes = match classes {
         [] => vec!["0".to_string()],
         names => names.to_vec(),
     };
     let labels = vec![0; inputs.len()];
-    Ok(ImageDataset::new(
-        "the inputs",
-        pixels.collect(),
-        labels,
-        shape,
-        classes,
-    )?)
+    let images = InMemory::images("the inputs", pixels.collect(), labels, shape, classes)?;
+    Ok(Arc::new(images))
 }

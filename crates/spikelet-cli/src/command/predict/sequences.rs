@@ -4,7 +4,7 @@ use super::convert::Input;
 use crate::args::DataName;
 use crate::command::trained::Trained;
 use crate::failure::Failure;
-use spikelet::data::{ArrayFiles, Dataset, FrameSettings, SequenceLabels, StepShape};
+use spikelet::data::{ArrayFiles, Dataset, FrameSettings, StepShape};
 use spikelet::graph::op::HostTensor;
 use spikelet::human::thousands;
 use spikelet::problem_and_help;
@@ -50,14 +50,14 @@ impl SequenceReader {
         let SampleShape::Sequence {
             steps,
             shape,
-            labels,
+            step_labels,
             varies,
             ..
         } = trained.sample()
         else {
             return Ok(None);
         };
-        if labels != SequenceLabels::Sequence {
+        if step_labels.is_some() {
             return Err(Failure::other(
                 format!(
                     "{}: it classifies each time step of a sequence, not the sequence",
@@ -67,8 +67,8 @@ impl SequenceReader {
             ));
         }
         let frames = trained.checkpoint.settings()?.frames.clone();
-        let entry = trained.dataset().map(DataName::entry);
-        let recordings = entry.and_then(|entry| entry.events());
+        let named = trained.dataset().map(DataName::dataset);
+        let recordings = named.and_then(|named| named.events());
         let own = recordings.map(|own| own.frames().map_err(spikelet::Error::from));
         let rule = frames.rule.clone().or(own.transpose()?);
         let sensor = frames
@@ -268,7 +268,7 @@ impl SequenceClassifier {
         let sample = SampleShape::Sequence {
             steps: reader.steps,
             shape: reader.shape,
-            labels: SequenceLabels::Sequence,
+            step_labels: None,
             varies: reader.varies,
             device_frames: None,
         };

@@ -24,16 +24,15 @@ impl Show {
         let mut trained = Trained::open(&self.file, &self.device)?;
         trained.image()?;
         let test = trained.test(&self.data, console)?;
-        let test = test.images(&self.index)?;
-        let mut shown = Activity::new(
+        let images = test.images()?;
+        let shown = Activity::new(
             &*trained.network.module()?,
             trained.checkpoint.settings()?,
-            &test.images,
-            &test.places,
+            images,
+            &self.index,
             &mut trained.store,
         )?;
-        shown.indices.clone_from(&self.index);
-        let title = format!("{} on {}", trained.network.name(), test.images.name);
+        let title = format!("{} on {}", trained.network.name(), test.name());
         if let Some(out) = &self.out {
             shown.save(&title, out)?;
         }

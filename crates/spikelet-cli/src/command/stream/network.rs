@@ -47,7 +47,7 @@ impl StreamedNetwork {
         let SampleShape::Sequence {
             steps,
             shape,
-            labels,
+            step_labels,
             ..
         } = sample
         else {
@@ -56,7 +56,7 @@ impl StreamedNetwork {
                 "give the checkpoint of a network that was trained on event data",
             ));
         };
-        let entry = trained.dataset().map(DataName::entry);
+        let entry = trained.dataset().map(DataName::dataset);
         let recordings = entry.and_then(|entry| entry.events());
         let default = recordings.map(|own| own.frames().map_err(spikelet::Error::from));
         let default = default.transpose()?;
@@ -91,7 +91,7 @@ impl StreamedNetwork {
             sample: SampleShape::Sequence {
                 steps,
                 shape,
-                labels,
+                step_labels,
                 varies: false,
                 device_frames: None,
             },
