@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 use spikelet_data::{
-    Augment, AutoAugment, DataLoader, Dataset, ImageDataset, ImageFolder, LoaderConfig, Normalize,
+    Augment, AutoAugment, DataLoader, Dataset, ImageFolder, InMemory, LoaderConfig, Normalize,
     RandomFlip, RandomResizedCrop, Result,
 };
 use spikelet_random::{Generator, Stream};
@@ -194,6 +194,6 @@ fn cifar_like(len: usize) -> Result<Arc<dyn Dataset>> {
     let pixels = (0..len * 3072).map(|k| source[(k * 7 + k / 3072 * 311) % source.len()]);
     let labels = (0..len).map(|k| (k % 2) as u32).collect();
     let classes = vec!["a".into(), "b".into()];
-    let dataset = ImageDataset::new("random", pixels.collect(), labels, [3, 32, 32], classes)?;
+    let dataset = InMemory::images("random", pixels.collect(), labels, [3, 32, 32], classes)?;
     Ok(Arc::new(dataset))
 }

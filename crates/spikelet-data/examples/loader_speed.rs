@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use spikelet_data::{
-    Augment, DataLoader, ImageDataset, LoaderConfig, Normalize, Result, Sample, SampleRandom,
+    Augment, DataLoader, InMemory, LoaderConfig, Normalize, Result, Sample, SampleRandom,
     SampleTensor, Transform,
 };
 
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         .collect();
     let labels = (0..IMAGES).map(|k| (k % 10) as u32).collect();
     let classes = (0..10).map(|class| class.to_string()).collect();
-    let data = Arc::new(ImageDataset::new(
+    let data = Arc::new(InMemory::images(
         "generated",
         images,
         labels,

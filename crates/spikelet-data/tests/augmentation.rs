@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use spikelet_data::{
-    AlternatingFlip, Augment, AutoAugment, Batch, ColorJitter, DataLoader, Error, ImageDataset,
-    ImageError, LoaderConfig, Normalize, RandAugment, RandomErasing, TrivialAugment, synthetic,
+    AlternatingFlip, Augment, AutoAugment, Batch, ColorJitter, DataLoader, Error, ImageError,
+    InMemory, LoaderConfig, Normalize, RandAugment, RandomErasing, TrivialAugment, synthetic,
 };
 
 /// `len` colored images of 9 × 12 pixels, no two alike.
-fn pictures(len: usize) -> Arc<ImageDataset> {
+fn pictures(len: usize) -> Arc<InMemory> {
     let pixel = |index: usize| (index * 7 + index / 324 * 31) as u8;
     let images = (0..len * 324).map(pixel).collect();
     let labels = (0..len).map(|index| (index % 2) as u32).collect();
     let classes = ["a", "b"].map(String::from).into();
-    Arc::new(ImageDataset::new("pictures", images, labels, [3, 9, 12], classes).unwrap())
+    Arc::new(InMemory::images("pictures", images, labels, [3, 9, 12], classes).unwrap())
 }
 
 /// A bit of everything.

@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Augment, Batch, DataLoader, Error, ImageDataset, LoaderConfig, Shard};
+use spikelet_data::{Augment, Batch, DataLoader, Error, InMemory, LoaderConfig, Result, Shard};
 
 /// `len` images of two pixels, by which each is known.
-fn numbered(len: usize) -> Arc<ImageDataset> {
-    let images = (0..len).flat_map(|index| [index as u8, 255]).collect();
+fn numbered(len: usize) -> Arc<InMemory> {
+    let pixels = (0..len).flat_map(|index| [index as u8, 255]).collect();
     let labels = (0..len).map(|index| (index % 3) as u32).collect();
+    Arc::new(images(pixels, labels, [1, 1, 2]).unwrap())
+}
+
+/// Images of three classes.
+fn images(pixels: Vec<u8>, labels: Vec<u32>, shape: [usize; 3]) -> Result<InMemory> {
     let classes = ["a", "b", "c"].map(String::from).into();
-    Arc::new(ImageDataset::new("numbered", images, labels, [1, 1, 2], classes).unwrap())
+    InMemory::images("numbered", pixels, labels, shape, classes)
 }
 
 fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> DataLoader {
@@ -157,19 +162,11 @@ fn batch_sizes_that_make_no_batch_are_refused() {
 }
 
 #[test]
-fn data_that_does_not_fit_its_shape_is_refused() {
-    let good = ImageDataset::clone(&numbered(10));
-    let refused = |dataset: ImageDataset| {
-        let config = LoaderConfig {
-            batch_size: 2,
-            ..LoaderConfig::default()
-        };
-        DataLoader::new(Arc::new(dataset), config).unwrap_err()
+fn images_that_do_not_fit_their_shape_are_refused() {
+    let refused = |pixels: usize, labels: &[u32], shape| {
+        images(vec![0; pixels], labels.to_vec(), shape).unwrap_err()
     };
-    let mut bad = good.clone();
-    bad.images.pop();
-    assert_eq!(bad.image(9), None);
-    let error = refused(bad);
+    let error = refused(19, &[0; 10], [1, 1, 2]);
     assert!(
         matches!(
             error,
@@ -181,20 +178,14 @@ fn data_that_does_not_fit_its_shape_is_refused() {
         ),
         "{error}"
     );
-    let mut bad = good.clone();
-    bad.labels[4] = 3;
-    let error = refused(bad);
+    let error = refused(10, &[0, 1, 2, 1, 3], [1, 1, 2]);
     assert!(matches!(error, Error::Label { index: 4, .. }), "{error}");
     for shape in [[1, 0, 2], [usize::MAX, 2, 2]] {
-        let mut bad = good.clone();
-        bad.shape = shape;
-        let error = refused(bad);
+        let error = refused(20, &[0; 10], shape);
         assert!(matches!(error, Error::Shape { .. }), "{error}");
     }
-    let mut bad = good;
-    bad.labels.clear();
-    bad.images.clear();
-    assert!(matches!(refused(bad), Error::Shape { len: 0, .. }));
+    let error = refused(0, &[], [1, 1, 2]);
+    assert!(matches!(error, Error::Shape { len: 0, .. }), "{error}");
 }
 
 /// The batches of all ranks, in the order of the epoch.

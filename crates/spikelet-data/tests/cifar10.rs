@@ -1,6 +1,7 @@
 //! CIFAR-10: its files, how they may be wrong, and its archive.
 
 use crate::gzip;
+use crate::images::{all_pixels, class_of, pixels};
 use crate::server;
 
 use std::fs;
@@ -10,7 +11,7 @@ use gzip::gzip;
 use server::{Server, ok, remote};
 use spikelet_data::RemoteFile;
 use spikelet_data::download::Failure;
-use spikelet_data::{Error, Files, Progress, RecordFiles, Source, cifar10};
+use spikelet_data::{Error, Files, Progress, RecordFiles, Source, cifar10, image_shape};
 use tempfile::TempDir;
 
 const NAMES: [&str; 6] = [
@@ -71,14 +72,15 @@ fn the_files_are_read_in_their_order_from_either_folder() {
         let dir = TempDir::new().unwrap();
         write(&dir.path().join(folder), &contents());
         let split = small(|_| ()).load(dir.path()).unwrap();
-        assert_eq!(split.train.labels, [0, 9, 1, 8, 2, 7, 3, 6, 4, 5]);
-        assert_eq!(split.test.labels, [9, 0]);
-        assert_eq!(split.train.shape, [3, 32, 32]);
-        let image = split.train.image(3).unwrap();
+        let labels = split.train.labels().unwrap();
+        assert_eq!(labels, [0, 9, 1, 8, 2, 7, 3, 6, 4, 5]);
+        assert_eq!(split.test.labels().unwrap(), [9, 0]);
+        assert_eq!(image_shape(&*split.train).unwrap(), [3, 32, 32]);
+        let image = pixels(&*split.train, 3);
         assert_eq!([image[0], image[1024], image[3071]], [23, 24, 25]);
-        assert_eq!(split.train.class_of(0), Some("airplane"));
-        assert_eq!(split.test.class_of(0), Some("truck"));
-        assert_eq!(split.test.name, "CIFAR-10");
+        assert_eq!(class_of(&*split.train, 0), "airplane");
+        assert_eq!(class_of(&*split.test, 0), "truck");
+        assert_eq!(split.test.name(), "CIFAR-10");
     }
 }
 
@@ -246,7 +248,7 @@ fn an_incomplete_copy_is_replaced_as_a_whole() {
     let split = source
         .load_or_download(dir.path(), Progress::Quiet)
         .unwrap();
-    assert_eq!(split.train.labels[..2], [0, 9]);
+    assert_eq!(split.train.labels().unwrap()[..2], [0, 9]);
 }
 
 #[test]
@@ -311,18 +313,15 @@ fn loads_the_real_files() {
     let folder = std::env::var_os("SPIKELET_DATA").expect("SPIKELET_DATA names a folder");
     let split = cifar10::load(folder).unwrap();
     assert_eq!((split.train.len(), split.test.len()), (50_000, 10_000));
-    for class in 0..10 {
-        let count = |labels: &[u32]| labels.iter().filter(|&&label| label == class).count();
-        assert_eq!(count(&split.train.labels), 5_000);
-        assert_eq!(count(&split.test.labels), 1_000);
+    for (part, len) in [(&split.train, 5_000), (&split.test, 1_000)] {
+        let labels = part.labels().unwrap();
+        for class in 0..10 {
+            assert_eq!(labels.iter().filter(|&&label| label == class).count(), len);
+        }
     }
+    let pixels = all_pixels(&*split.train);
     for (channel, mean) in [0.4914, 0.4822, 0.4465].into_iter().enumerate() {
-        let planes = split
-            .train
-            .images
-            .chunks_exact(1024)
-            .skip(channel)
-            .step_by(3);
+        let planes = pixels.chunks_exact(1024).skip(channel).step_by(3);
         let sum: u64 = planes.flatten().map(|&pixel| u64::from(pixel)).sum();
         let found = sum as f64 / 255.0 / (50_000.0 * 1024.0);
         assert!((found - mean).abs() < 2e-3, "channel {channel}: {found}");

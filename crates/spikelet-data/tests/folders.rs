@@ -2,13 +2,14 @@
 
 use crate::gzip;
 use crate::idx_file;
+use crate::images::{all_pixels, class_of, pixels};
 
 use std::fs;
 use std::path::Path;
 
 use gzip::gzip;
 use idx_file::idx_file;
-use spikelet_data::{Error, Source, fashion_mnist, mnist};
+use spikelet_data::{Error, Source, fashion_mnist, image_shape, mnist};
 use tempfile::TempDir;
 
 const NAMES: [&str; 4] = [
@@ -53,12 +54,11 @@ fn the_files_are_found_in_every_customary_folder() {
             let dir = TempDir::new().unwrap();
             write(&dir.path().join(folder), raw, contents(9));
             let split = source.load(dir.path()).unwrap();
-            assert_eq!(split.train.labels, [5, 0, 9]);
-            assert_eq!(split.train.image(2), Some(&[9; 784][..]));
-            assert_eq!(split.test.labels, [7, 2]);
-            assert_eq!(split.test.shape, [1, 28, 28]);
-            assert_eq!(split.test.name, source.name);
-            assert!(!split.test.synthetic);
+            assert_eq!(split.train.labels().unwrap(), [5, 0, 9]);
+            assert_eq!(pixels(&*split.train, 2), [9; 784]);
+            assert_eq!(split.test.labels().unwrap(), [7, 2]);
+            assert_eq!(image_shape(&*split.test).unwrap(), [1, 28, 28]);
+            assert_eq!(split.test.name(), source.name);
         }
     }
 }
@@ -86,9 +86,9 @@ fn a_folder_of_its_own_comes_before_the_data_folder() {
     write(dir.path(), raw, contents(1));
     write(&dir.path().join("mnist"), raw, contents(2));
     let split = mnist::load(dir.path()).unwrap();
-    assert_eq!(split.train.images[0], 2);
+    assert_eq!(pixels(&*split.train, 0)[0], 2);
     let split = fashion_mnist::load(dir.path()).unwrap();
-    assert_eq!(split.train.images[0], 1);
+    assert_eq!(pixels(&*split.train, 0)[0], 1);
 }
 
 #[test]
@@ -97,7 +97,8 @@ fn an_incomplete_folder_is_passed_over_for_a_complete_one() {
     write(&dir.path().join("mnist"), raw, contents(1));
     fs::remove_file(dir.path().join("mnist").join(NAMES[3])).unwrap();
     write(&dir.path().join("MNIST/raw"), raw, contents(2));
-    assert_eq!(mnist::load(dir.path()).unwrap().train.images[0], 2);
+    let split = mnist::load(dir.path()).unwrap();
+    assert_eq!(pixels(&*split.train, 0)[0], 2);
 }
 
 #[test]
@@ -193,20 +194,15 @@ fn loads_the_real_files() {
     for (source, mean) in [(mnist::source(), 0.1307), (fashion_mnist::source(), 0.2860)] {
         let split = source.load(dir).unwrap();
         assert_eq!((split.train.len(), split.test.len()), (60_000, 10_000));
-        let sum: u64 = split
-            .train
-            .images
-            .iter()
-            .map(|&pixel| u64::from(pixel))
-            .sum();
-        let found = sum as f64 / 255.0 / split.train.images.len() as f64;
+        let pixels = all_pixels(&*split.train);
+        let sum: u64 = pixels.iter().map(|&pixel| u64::from(pixel)).sum();
+        let found = sum as f64 / 255.0 / pixels.len() as f64;
         assert!((found - mean).abs() < 1e-4, "{}: {found}", source.name);
     }
-    assert_eq!(mnist::load(dir).unwrap().train.labels[..5], [5, 0, 4, 1, 9]);
-    assert_eq!(
-        fashion_mnist::load(dir).unwrap().train.class_of(0),
-        Some("Ankle boot")
-    );
+    let digits = mnist::load(dir).unwrap().train;
+    assert_eq!(digits.labels().unwrap()[..5], [5, 0, 4, 1, 9]);
+    let clothes = fashion_mnist::load(dir).unwrap().train;
+    assert_eq!(class_of(&*clothes, 0), "Ankle boot");
 
     let error = fashion_mnist::load(dir.join("mnist")).unwrap_err();
     assert!(

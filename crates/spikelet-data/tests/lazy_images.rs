@@ -2,18 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
+use crate::images::pixels;
 use spikelet_data::{
-    Augment, Batch, DataLoader, Dataset, Error, ImageError, ImageFolder, LazyImages, LazySplit,
-    LoaderConfig, RandomResizedCrop, WantedImages, entries, split,
-};
-
-const WANTED: WantedImages = WantedImages {
-    shape: [3, 16, 16],
-    classes: 0,
-    train: None,
-    test: None,
+    Augment, Batch, DataLoader, DataOptions, Dataset, Error, ImageError, ImageFolder, LoaderConfig,
+    RandomResizedCrop, Result, Split, find, image_shape, named_datasets,
 };
 
 /// A JPEG file of one color.
@@ -59,16 +52,21 @@ fn data() -> tempfile::TempDir {
     root
 }
 
-fn load(root: &Path) -> Result<LazySplit, Error> {
-    LazyImages::Folder.load(root, WANTED)
+fn load(root: &Path) -> Result<Split> {
+    load_of("image-folder", root)
 }
 
-fn labels(images: &dyn Dataset) -> Vec<i64> {
-    let label = |index| {
-        let sample = images.sample(index).unwrap();
-        sample.require("labels").unwrap().as_i64().unwrap()[0]
-    };
-    (0..images.len()).map(label).collect()
+fn load_of(name: &str, root: &Path) -> Result<Split> {
+    find(name)?.load(&options(root))
+}
+
+/// All images of a folder, in 16 × 16 pixels.
+fn options(root: &Path) -> DataOptions {
+    DataOptions {
+        folder: root.into(),
+        image: [3, 16, 16],
+        ..DataOptions::default()
+    }
 }
 
 fn image_error(error: Error) -> ImageError {
@@ -82,23 +80,23 @@ fn image_error(error: Error) -> ImageError {
 fn the_parts_of_a_folder_have_the_classes_of_the_training_images_by_turns() {
     let root = data();
     let images = load(root.path()).unwrap();
-    assert_eq!(images.classes(), ["dark", "light"]);
-    assert_eq!(labels(&**images.train()), [0, 1].repeat(8));
-    assert_eq!(labels(&**images.test()), [0, 1].repeat(3));
-    assert_eq!(images.train().name(), "image folder");
-    assert_eq!(images.normalize().mean, [0.485, 0.456, 0.406]);
-    let test = images.test().sample(1).unwrap();
+    assert_eq!(images.class_names(), ["dark", "light"]);
+    assert_eq!(images.train.labels().unwrap(), [0, 1].repeat(8));
+    assert_eq!(images.test.labels().unwrap(), [0, 1].repeat(3));
+    assert_eq!(images.train.name(), "image folder");
+    assert_eq!(images.normalize().unwrap().mean, [0.485, 0.456, 0.406]);
+    let test = images.test.sample(1).unwrap();
     let image = test.require("images").unwrap();
     assert_eq!(image.shape, [3, 16, 16]);
     assert!(image.as_u8().unwrap().iter().all(|&x| x.abs_diff(200) < 4));
     // A class without test images keeps the labels of the others.
     fs::remove_dir_all(root.path().join("val/dark")).unwrap();
-    assert_eq!(labels(&**load(root.path()).unwrap().test()), [1; 3]);
+    assert_eq!(load(root.path()).unwrap().test.labels().unwrap(), [1; 3]);
     // A folder of data sets has it in a folder of its own.
     let shelf = tempfile::tempdir().unwrap();
     fs::rename(root.path(), shelf.path().join("imagenet")).unwrap();
-    let images = LazyImages::ImageNet.load(shelf.path(), WANTED).unwrap();
-    assert_eq!(images.train().len(), 16);
+    let images = load_of("imagenet", shelf.path()).unwrap();
+    assert_eq!(images.train.len(), 16);
     fs::create_dir(root.path()).unwrap();
 }
 
@@ -110,10 +108,10 @@ fn training_images_are_augmented_the_same_for_any_threads_and_first_batch() {
         let config = LoaderConfig {
             batch_size: 5,
             threads,
-            augment: LazyImages::ImageNet.augment(),
+            augment: find("imagenet").unwrap().augment(),
             ..LoaderConfig::default()
         };
-        let loader = images.training(images.train().clone(), config).unwrap();
+        let loader = images.training(images.train.clone(), config).unwrap();
         loader.epoch(1, first).map(Result::unwrap).collect()
     };
     let all = epoch(1, 0);
@@ -139,17 +137,17 @@ fn images_of_folders_are_only_resized_unless_an_augmentation_asks_for_more() {
             augment,
             ..LoaderConfig::default()
         };
-        let loader = images.training(images.train().clone(), config).unwrap();
+        let loader = images.training(images.train.clone(), config).unwrap();
         loader.epoch(epoch, 0).next().unwrap().unwrap()
     };
     let plain = batch(Augment::default(), 0);
     assert_eq!(batch(Augment::default(), 3), plain);
-    let evaluated = images.evaluated(images.train().clone()).unwrap();
+    // The test images are the same files.
     let config = LoaderConfig {
         shuffle: false,
         ..LoaderConfig::default()
     };
-    let evaluated = DataLoader::new(evaluated, config).unwrap();
+    let evaluated = DataLoader::new(images.test.clone(), config).unwrap();
     assert_eq!(evaluated.epoch(0, 0).next().unwrap().unwrap(), plain);
     // An image that has the size of the network is as it is in its file.
     let first: Vec<f32> = plain.f32("images").unwrap()[..16].to_vec();
@@ -179,10 +177,10 @@ fn files_that_are_not_read_are_named_and_the_folder_test_comes_before_val() {
     let images = load(root.path()).unwrap();
     let expected = "4 files are not read (1 bmp, 1 others, 2 webp): images are PNG and JPEG files";
     assert_eq!(images.notes(), [expected]);
-    assert_eq!(images.test().len(), 6);
+    assert_eq!(images.test.len(), 6);
     class_folders(&root.path().join("test"), 2);
     let images = load(root.path()).unwrap();
-    assert_eq!(images.test().len(), 4);
+    assert_eq!(images.test.len(), 4);
     assert!(
         images.notes()[1].contains("val\" is not read"),
         "{:?}",
@@ -193,11 +191,10 @@ fn files_that_are_not_read_are_named_and_the_folder_test_comes_before_val() {
 }
 
 #[test]
-fn an_entry_says_whether_its_files_are_in_a_folder() {
+fn a_data_set_says_whether_its_files_are_in_a_folder() {
     let found = |root: &Path| -> Vec<&'static str> {
-        let entries = entries().into_iter();
-        let entries = entries.filter(|entry| entry.is_in(root));
-        entries.map(|entry| entry.name).collect()
+        let found = named_datasets().filter(|dataset| dataset.is_in(root));
+        found.map(|dataset| dataset.name()).collect()
     };
     let root = tempfile::tempdir().unwrap();
     assert_eq!(found(root.path()), [""; 0]);
@@ -222,8 +219,10 @@ fn an_entry_says_whether_its_files_are_in_a_folder() {
 fn held_out_training_images_are_evaluated_without_random_changes() {
     let root = data();
     let images = load(root.path()).unwrap();
-    let parts = split(images.train().clone(), &[0.75, 0.25], 0).unwrap();
-    let held_out = images.evaluated(parts[1].clone()).unwrap();
+    let (train, held_out) = images.parts(0.25).unwrap();
+    let held_out = held_out.unwrap();
+    assert_eq!((train.len(), held_out.len()), (12, 4));
+    assert_eq!(image_shape(&*held_out).unwrap(), [3, 16, 16]);
     let loader = DataLoader::new(held_out, LoaderConfig::default()).unwrap();
     let epoch = |epoch| {
         let mut batches = loader.in_order(4).unwrap().epoch(epoch, 0);
@@ -235,17 +234,15 @@ fn held_out_training_images_are_evaluated_without_random_changes() {
 #[test]
 fn the_first_images_are_of_all_classes() {
     let root = data();
-    let wanted = WantedImages {
+    let options = DataOptions {
         train: Some(5),
         test: Some(2),
-        ..WANTED
+        ..options(root.path())
     };
-    let images = LazyImages::Folder.load(root.path(), wanted).unwrap();
-    assert_eq!(labels(&**images.train()), [0, 1, 0, 1, 0]);
-    assert_eq!(labels(&**images.test()), [0, 1]);
-    let shown = images.shown(&[1, 0]).unwrap();
-    assert_eq!((shown.labels, shown.shape), (vec![1, 0], [3, 16, 16]));
-    assert!(images.shown(&[2]).is_err());
+    let images = find("image-folder").unwrap().load(&options).unwrap();
+    assert_eq!(images.train.labels().unwrap(), [0, 1, 0, 1, 0]);
+    assert_eq!(images.test.labels().unwrap(), [0, 1]);
+    assert!(images.test.sample(2).is_err());
 }
 
 #[test]
@@ -254,9 +251,9 @@ fn a_tenth_of_each_class_is_for_testing_where_there_are_no_parts() {
         let root = tempfile::tempdir().unwrap();
         class_folders(root.path(), count);
         let images = load(root.path()).unwrap();
-        let sizes = [images.train().len(), images.test().len()];
+        let sizes = [images.train.len(), images.test.len()];
         assert_eq!(sizes, [2 * (usize::from(count) - expected), 2 * expected]);
-        assert_eq!(labels(&**images.test()), [0, 1].repeat(expected));
+        assert_eq!(images.test.labels().unwrap(), [0, 1].repeat(expected));
     }
 }
 
@@ -264,12 +261,14 @@ fn a_tenth_of_each_class_is_for_testing_where_there_are_no_parts() {
 fn gray_images_have_one_channel_and_others_are_refused() {
     let root = data();
     let with = |channels| {
-        let shape = [channels, 16, 12];
-        LazyImages::Folder.load(root.path(), WantedImages { shape, ..WANTED })
+        let image = [channels, 16, 12];
+        let folder = options(root.path());
+        find("image-folder")?.load(&DataOptions { image, ..folder })
     };
     let gray = with(1).unwrap();
-    assert_eq!(gray.shown(&[0]).unwrap().shape, [1, 16, 12]);
-    assert_eq!(gray.normalize().mean.len(), 1);
+    assert_eq!(image_shape(&*gray.test).unwrap(), [1, 16, 12]);
+    assert_eq!(pixels(&*gray.test, 0).len(), 16 * 12);
+    assert_eq!(gray.normalize().unwrap().mean.len(), 1);
     let refused = image_error(with(2).unwrap_err());
     assert_eq!(refused, ImageError::Channels { channels: 2 });
 }
@@ -307,7 +306,7 @@ fn a_damaged_file_is_named_where_its_batch_is_asked_for() {
     fs::write(&path, &file[..file.len() / 3]).unwrap();
     let images = load(root.path()).unwrap();
     let loader = images
-        .training(images.train().clone(), LoaderConfig::default())
+        .training(images.train.clone(), LoaderConfig::default())
         .unwrap();
     let error = loader.epoch(0, 0).find_map(Result::err).unwrap();
     let message = error.to_string();
@@ -336,42 +335,33 @@ fn interleaved_images_are_the_same_images() {
 #[test]
 fn generated_images_depend_on_their_index_alone() {
     let generate = |train, classes| {
-        let wanted = WantedImages {
-            shape: [3, 24, 20],
+        find("synthetic-images")?.load(&DataOptions {
+            image: [3, 24, 20],
             classes,
             train: Some(train),
-            test: None,
-        };
-        LazyImages::Synthetic.load("", wanted)
+            ..DataOptions::default()
+        })
     };
     let (few, many) = (generate(10, 7).unwrap(), generate(100_000, 7).unwrap());
-    assert_eq!((few.train().len(), few.test().len()), (10, 1000));
-    assert_eq!(few.classes().len(), 7);
-    assert_eq!(
-        few.train().sample(9).unwrap(),
-        many.train().sample(9).unwrap()
-    );
-    let pixels = |images: &Arc<dyn Dataset>, index| {
-        let sample = images.sample(index).unwrap();
-        sample.require("images").unwrap().as_u8().unwrap().to_vec()
-    };
+    assert_eq!(few.sizes(), [10, 1000]);
+    assert_eq!(few.class_names().len(), 7);
+    assert_eq!(few.train.sample(9).unwrap(), many.train.sample(9).unwrap());
+    let [train, test] = [&*many.train, &*many.test];
     // Another image, and the same image of the other part.
-    assert_ne!(pixels(many.train(), 2), pixels(many.train(), 9));
-    assert_ne!(pixels(many.train(), 2), pixels(many.test(), 2));
-    assert!(many.train().sample(100_000).is_err());
+    assert_ne!(pixels(train, 2), pixels(train, 9));
+    assert_ne!(pixels(train, 2), pixels(test, 2));
+    assert!(train.sample(100_000).is_err());
     assert!(generate(10, 0).is_err());
 }
 
 #[test]
 fn generated_images_have_the_same_bytes_on_every_machine() {
-    let wanted = WantedImages {
-        shape: [3, 5, 4],
+    let options = DataOptions {
+        image: [3, 5, 4],
         classes: 3,
-        train: None,
-        test: None,
+        ..DataOptions::default()
     };
-    let images = LazyImages::Synthetic.load("", wanted).unwrap();
-    let sample = images.train().sample(4).unwrap();
-    let pixels = sample.require("images").unwrap().as_u8().unwrap();
-    assert_eq!(pixels[..8], [100, 98, 92, 123, 204, 140, 190, 211]);
+    let images = find("synthetic-images").unwrap().load(&options).unwrap();
+    let expected = [100, 98, 92, 123, 204, 140, 190, 211];
+    assert_eq!(pixels(&*images.train, 4)[..8], expected);
 }

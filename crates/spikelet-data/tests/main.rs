@@ -23,6 +23,8 @@ mod idx_files;
 #[cfg(feature = "images")]
 mod image_folders;
 mod image_operations;
+#[path = "common/images.rs"]
+mod images;
 #[cfg(feature = "images")]
 mod lazy_images;
 mod loader;

@@ -4,7 +4,7 @@ use std::path::Path;
 use spikelet_events::{EventBuffer, Format, write};
 
 use super::*;
-use crate::{DataLoader, LoaderConfig, StepShape};
+use crate::{DataLoader, LoaderConfig, find, named_datasets};
 
 /// Recordings of N-MNIST's layout, whose first event tells split and number.
 fn n_mnist(dir: &Path) {
@@ -27,24 +27,39 @@ fn n_mnist(dir: &Path) {
     }
 }
 
-fn source(name: &str, frames: &FrameSettings) -> SequenceSource {
-    let entry = crate::entries().into_iter().find(|e| e.name == name);
-    let source = entry.unwrap().sequences_of(frames, 5).unwrap();
-    source.unwrap()
+/// The fields of a data set before its files are read.
+fn fields(name: &str, frames: &FrameSettings) -> Vec<Field> {
+    find(name).unwrap().fields(&options(frames)).unwrap()
+}
+
+fn load(name: &str, frames: &FrameSettings, folder: impl AsRef<Path>) -> Result<Split> {
+    find(name)?.load(&DataOptions {
+        folder: folder.as_ref().into(),
+        ..options(frames)
+    })
+}
+
+fn options(frames: &FrameSettings) -> DataOptions {
+    DataOptions {
+        frames: frames.clone(),
+        time_steps: 5,
+        ..DataOptions::default()
+    }
 }
 
 #[test]
 fn a_set_is_packed_once_and_its_samples_are_frames() {
     let dir = tempfile::tempdir().unwrap();
     n_mnist(dir.path());
-    let source = source("n-mnist", &FrameSettings::default());
-    assert_eq!((source.steps, source.varies), (10, false));
-    assert_eq!(source.shape, Some(StepShape::Frame([2, 34, 34])));
-    let split = source.load(dir.path(), None).unwrap();
+    let frames = FrameSettings::default();
+    let known = fields("n-mnist", &frames);
+    assert_eq!(known[0].to_string(), "x: f32[10, 2, 34, 34], a sequence");
+    let split = load("n-mnist", &frames, dir.path()).unwrap();
+    assert_eq!(split.train.fields(), known);
     assert_eq!((split.train.len(), split.test.len()), (12, 4));
     fs::remove_dir_all(dir.path().join("n-mnist")).unwrap();
     // The pack is enough from now on.
-    let again = source.load(dir.path(), None).unwrap();
+    let again = load("n-mnist", &frames, dir.path()).unwrap();
     assert_eq!(split.train.digest().unwrap(), again.train.digest().unwrap());
     let sample = again.train.sample(5).unwrap();
     let x = sample.require("x").unwrap();
@@ -62,10 +77,9 @@ fn unpacked_recordings_have_the_same_samples_and_write_nothing() {
         unpacked: true,
         ..FrameSettings::default()
     };
-    let read = source("n-mnist", &frames).load(dir.path(), None).unwrap();
+    let read = load("n-mnist", &frames, dir.path()).unwrap();
     assert!(!dir.path().join("n-mnist.events").exists());
-    let packed = source("n-mnist", &FrameSettings::default());
-    let packed = packed.load(dir.path(), None).unwrap();
+    let packed = load("n-mnist", &FrameSettings::default(), dir.path()).unwrap();
     assert!(dir.path().join("n-mnist.events").exists());
     assert_eq!(read.train.len(), packed.train.len());
     for index in 0..read.train.len() {
@@ -85,9 +99,12 @@ fn frames_of_a_duration_vary_in_number_and_batches_have_their_lengths() {
         size: Some([17, 17]),
         ..FrameSettings::default()
     };
-    let source = source("n-mnist", &frames);
-    assert_eq!((source.steps, source.varies), (5, true));
-    let split = source.load(dir.path(), None).unwrap();
+    let split = load("n-mnist", &frames, dir.path()).unwrap();
+    let known = fields("n-mnist", &frames);
+    assert_eq!(
+        known[0].to_string(),
+        "x: f32[5, 2, 17, 17], a sequence, padded with 0"
+    );
     let config = LoaderConfig {
         batch_size: 4,
         ..LoaderConfig::default()
@@ -102,9 +119,7 @@ fn frames_of_a_duration_vary_in_number_and_batches_have_their_lengths() {
 fn augmentation_changes_events_by_seed_and_epoch_and_not_those_of_evaluations() {
     let dir = tempfile::tempdir().unwrap();
     n_mnist(dir.path());
-    let split = source("n-mnist", &FrameSettings::default())
-        .load(dir.path(), None)
-        .unwrap();
+    let split = load("n-mnist", &FrameSettings::default(), dir.path()).unwrap();
     let events = ["flip-x=0.5", "drop-events=0.3", "nda"];
     let augment = crate::Augment {
         events: events.map(|text| text.parse().unwrap()).into(),
@@ -161,10 +176,17 @@ fn own_recordings_are_divided_by_class_or_by_their_folders() {
             write(folder.join(format!("{k}.es")), Format::Es, sensor, &events).unwrap();
         }
     }
-    let source = source("recordings", &FrameSettings::default());
-    assert_eq!((source.shape, source.steps), (None, 16));
+    let known = fields("recordings", &FrameSettings::default());
+    assert_eq!(known[0].shape, [Some(16), None, None, None]);
+    let load = |split: Option<&str>| {
+        find("recordings").unwrap().load(&DataOptions {
+            folder: dir.path().into(),
+            split: split.map(String::from),
+            ..DataOptions::default()
+        })
+    };
     for split in [None, Some("random-90-seed-3")] {
-        let split = source.load(dir.path(), split).unwrap();
+        let split = load(split).unwrap();
         assert_eq!((split.train.len(), split.test.len()), (18, 2));
         let sample = split.train.sample(0).unwrap();
         assert_eq!(sample.require("x").unwrap().shape, [16, 2, 10, 12]);
@@ -182,8 +204,7 @@ fn own_recordings_are_divided_by_class_or_by_their_folders() {
             }
         }
     }
-    let split = source.load(dir.path(), None).unwrap();
-    assert_eq!((split.train.len(), split.test.len()), (20, 20));
+    assert_eq!(load(None).unwrap().sizes(), [20, 20]);
 }
 
 #[test]
@@ -200,8 +221,7 @@ fn too_few_recordings_of_a_class_are_told_with_what_to_do() {
         sensor: Some([34, 34]),
         ..FrameSettings::default()
     };
-    let error = source("recordings", &frames).load(dir.path(), None);
-    let error = error.unwrap_err();
+    let error = load("recordings", &frames, dir.path()).unwrap_err();
     assert!(
         matches!(
             error,
@@ -229,40 +249,36 @@ fn recordings_without_a_sensor_need_one_in_the_settings() {
             fs::write(folder.join(format!("{k}.bin")), [3, 7, 0x80, 0, 40]).unwrap();
         }
     }
-    let error = source("recordings", &FrameSettings::default())
-        .load(dir.path(), None)
-        .unwrap_err();
+    let error = load("recordings", &FrameSettings::default(), dir.path()).unwrap_err();
     assert!(matches!(error, Error::NoSensor { .. }), "{error}");
     let frames = FrameSettings {
         sensor: Some([34, 34]),
         ..FrameSettings::default()
     };
-    let split = source("recordings", &frames)
-        .load(dir.path(), None)
-        .unwrap();
+    let split = load("recordings", &frames, dir.path()).unwrap();
     assert_eq!(split.train.len(), 18);
 }
 
 #[test]
 fn every_set_has_frames_of_its_sensor() {
-    for entry in crate::entries() {
-        let Some(source) = entry.sequences() else {
+    for dataset in named_datasets() {
+        let name = dataset.name();
+        let x = &fields(name, &FrameSettings::default())[0];
+        if x.image {
             continue;
-        };
-        assert!(source.steps > 0, "{}", entry.name);
-        assert!(source.shape.is_some() || entry.name == "recordings");
-        assert!(!source.splits.is_empty(), "{}", entry.name);
+        }
+        assert!(x.shape[0] > Some(0), "{name}");
+        assert!(x.shape.iter().all(Option::is_some) || name == "recordings");
+        assert!(!dataset.splits().is_empty(), "{name}");
     }
 }
 
 #[test]
 fn generated_recordings_need_no_files() {
-    let source = source("synthetic-gestures-34", &FrameSettings::default());
-    let split = source.load("there is no such folder", None).unwrap();
-    assert_eq!(
-        split.train.class_names("labels").len(),
-        source.classes.len()
-    );
+    let (name, frames) = ("synthetic-gestures-34", FrameSettings::default());
+    let split = load(name, &frames, "there is no such folder").unwrap();
+    let classes = find(name).unwrap().classes(&options(&frames)).unwrap();
+    assert_eq!(split.class_names(), classes);
     let sample = split.test.sample(3).unwrap();
     let x = sample.require("x").unwrap();
     assert_eq!(x.shape, [16, 2, 34, 34]);

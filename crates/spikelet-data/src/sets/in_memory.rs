@@ -328,6 +328,10 @@ impl Dataset for InMemory {
                 Column::Events(samples) => samples.iter().fold(digest, Parts::events),
             };
         }
+        for (field, names) in &self.class_names {
+            digest = digest.part(field.as_bytes()).number(names.len());
+            digest = (names.iter()).fold(digest, |digest, name| digest.part(name.as_bytes()));
+        }
         Ok(digest.finish())
     }
 

@@ -18,7 +18,8 @@ use crate::sample_random::SampleRandom;
 /// use spikelet_data::{Dataset, Subset, synthetic};
 ///
 /// let digits = synthetic::digits_of(1, 100, 10).train;
-/// let zeros = (0..100).filter(|&index| digits.labels[index] == 0).collect();
+/// let labels = digits.labels()?;
+/// let zeros = (0..100).filter(|&index| labels[index] == 0).collect();
 /// assert_eq!(Subset::new(digits, zeros)?.len(), 10);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```

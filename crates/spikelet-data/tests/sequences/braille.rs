@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::sequences::{number, safetensors, source};
-use spikelet_data::{Error, StepShape, braille, synthetic_braille};
+use crate::sequences::{known, load, number, safetensors};
+use spikelet_data::{Error, Result, Split, braille, synthetic_braille};
 
 const STEPS: usize = braille::STEPS;
 const CHANNELS: usize = braille::CHANNELS;
@@ -26,16 +26,16 @@ fn file(samples: [usize; 3], steps: usize, first: i64) -> Vec<u8> {
     safetensors(&tensors)
 }
 
-fn load(bytes: &[u8]) -> spikelet_data::Result<spikelet_data::SequenceSplit> {
+fn load_file(bytes: &[u8]) -> Result<Split> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("braille")).expect("a folder");
     fs::write(folder.path().join("braille/braille.safetensors"), bytes).expect("a file");
-    source("braille").load(folder.path(), None)
+    load("braille", folder.path(), None)
 }
 
 #[test]
 fn the_parts_of_a_file_are_read() {
-    let split = load(&file([7, 3, 2], STEPS, 0)).expect("a valid file");
+    let split = load_file(&file([7, 3, 2], STEPS, 0)).expect("a valid file");
     let validation = split.validation.expect("the file has it");
     assert_eq!(
         (split.train.len(), validation.len(), split.test.len()),
@@ -61,22 +61,20 @@ fn wrong_files_are_errors_that_say_what_is_wrong() {
         (file([2, 1, 1], STEPS, 6), "label 7"),
         (b"no safetensors".to_vec(), "braille.safetensors"),
     ] {
-        let error = load(&bytes).expect_err(said).to_string();
+        let error = load_file(&bytes).expect_err(said).to_string();
         assert!(error.contains(said), "{said}: {error}");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let error = source("braille")
-        .load(folder.path(), None)
-        .expect_err("no files");
+    let error = load("braille", folder.path(), None).expect_err("no files");
     assert!(matches!(error, Error::NoFiles { .. }), "{error}");
     assert!(error.to_string().contains("synthetic-braille"), "{error}");
 }
 
 #[test]
 fn generated_letters_differ_in_their_order_of_events() {
-    let source = source("synthetic-braille");
-    assert_eq!(source.shape, Some(StepShape::Features(CHANNELS)));
-    let split = source.load("nowhere", None).expect("it needs no files");
+    let (shape, unlabeled) = known("synthetic-braille");
+    assert_eq!((shape[1], unlabeled), (Some(CHANNELS), None));
+    let split = load("synthetic-braille", "nowhere", None).expect("it needs no files");
     let again = synthetic_braille::generate().expect("always");
     let (mut sums, mut counts) = ([0.0; 7], [0; 7]);
     for index in 0..split.test.len() {

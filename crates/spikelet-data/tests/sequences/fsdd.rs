@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::sequences::{data_folder, number, safetensors, source};
+use crate::sequences::{data_folder, known, load, number, safetensors};
 use spikelet_data::encode::{Bins, Cochlea, CochleaConfig, pcm16};
 use spikelet_data::fsdd::Division;
 use spikelet_data::{
-    ArrayFormat, ArraySpec, ArrayType, ArrayWriter, DataLoader, Dataset, Error, LoaderConfig,
-    SequenceLabels, SequenceSplit, fsdd,
+    ArrayFormat, ArraySpec, ArrayType, ArrayWriter, DataLoader, DataOptions, Dataset, Error,
+    LoaderConfig, Split, find, fsdd,
 };
 use tempfile::TempDir;
 
@@ -186,7 +186,7 @@ fn takes_and_speakers(part: &dyn Dataset) -> Vec<(i64, i64)> {
 }
 
 /// Checks that the three parts have the given clips of all.
-fn check_parts(split: &SequenceSplit, test: impl Fn(i64, i64) -> bool) {
+fn check_parts(split: &Split, test: impl Fn(i64, i64) -> bool) {
     let parts = [
         Some(&split.train),
         split.validation.as_ref(),
@@ -212,20 +212,19 @@ fn spoken_digits_are_divided_by_takes_or_by_a_speaker() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("fsdd")).unwrap();
     write_bins(&folder.path().join("fsdd/fsdd_bins.npz"));
-    let source = source("fsdd");
-    assert_eq!(source.splits[0], "takes");
-    assert_eq!(
-        (source.labels, source.classes.len()),
-        (SequenceLabels::Sequence, 10)
-    );
+    let fsdd = find("fsdd").unwrap();
+    assert_eq!(fsdd.splits()[0], "takes");
+    assert_eq!(fsdd.classes(&DataOptions::default()).unwrap().len(), 10);
+    let (shape, unlabeled) = known("fsdd");
+    assert_eq!(unlabeled, None);
 
-    let takes = source.load(folder.path(), None).unwrap();
+    let load = |split: Option<&str>| load("fsdd", folder.path(), split).unwrap();
+    let takes = load(None);
     check_parts(&takes, |take, _| take < 5);
-    let held_out = source.load(folder.path(), Some("held-out-theo")).unwrap();
+    let held_out = load(Some("held-out-theo"));
     check_parts(&held_out, |_, speaker| speaker == 4);
 
-    let pair = source.load(folder.path(), Some("held-out-theo-validated-by-lucas"));
-    let pair = pair.unwrap();
+    let pair = load(Some("held-out-theo-validated-by-lucas"));
     let speakers = |part: &dyn Dataset| -> Vec<i64> {
         let mut speakers: Vec<i64> = (0..part.len())
             .map(|k| number(part, k, "speaker"))
@@ -242,8 +241,8 @@ fn spoken_digits_are_divided_by_takes_or_by_a_speaker() {
     // Clip 24 of all is the first of take 5; its spikes are 24 everywhere.
     let sample = takes.train.sample(0).unwrap();
     let x = sample.require("x").unwrap();
-    let shape = source.shape.expect("a known shape");
-    assert_eq!(x.shape, [&[source.steps], shape.sizes()].concat());
+    assert_eq!(shape, [100, 140].map(Some));
+    assert_eq!(x.shape, [100, 140]);
     assert!(x.as_u8().unwrap().iter().all(|&count| count == 24));
     let loader = DataLoader::new(takes.train, LoaderConfig::default());
     let loader = loader.and_then(|_| {
@@ -260,13 +259,10 @@ fn spoken_digits_are_divided_by_takes_or_by_a_speaker() {
 #[test]
 fn unknown_splits_and_missing_files_say_which_there_are() {
     let folder = TempDir::new().unwrap();
-    let source = source("fsdd");
-    let error = source
-        .load(folder.path(), Some("held-out-ada"))
-        .unwrap_err();
+    let error = load("fsdd", folder.path(), Some("held-out-ada")).unwrap_err();
     assert!(matches!(&error, Error::UnknownSplit { known, .. } if known.len() == 37));
     assert!(error.to_string().contains("held-out-yweweler"), "{error}");
-    let error = source.load(folder.path(), None).unwrap_err();
+    let error = load("fsdd", folder.path(), None).unwrap_err();
     assert!(error.to_string().contains("fsdd.safetensors"), "{error}");
     let error = fsdd::read_clips(folder.path()).unwrap_err();
     assert!(
@@ -274,9 +270,8 @@ fn unknown_splits_and_missing_files_say_which_there_are() {
         "{error}"
     );
     for name in ["qtdb", "sequential-mnist", "permuted-sequential-mnist"] {
-        let source = self::source(name);
-        assert!(source.load(folder.path(), None).is_err());
-        let error = source.load(folder.path(), Some("other")).unwrap_err();
+        assert!(load(name, folder.path(), None).is_err());
+        let error = load(name, folder.path(), Some("other")).unwrap_err();
         assert!(matches!(error, Error::UnknownSplit { .. }));
     }
     // One speaker alone leaves no training clips.
@@ -307,7 +302,7 @@ fn clips_are_encoded_once_and_the_result_is_checked() {
     writer.finalize().unwrap();
 
     let load = || {
-        let split = source("fsdd").load(folder.path(), Some("held-out-george"));
+        let split = load("fsdd", folder.path(), Some("held-out-george"));
         let test = split.unwrap().test;
         assert_eq!(
             (number(&*test, 1, "labels"), number(&*test, 1, "take")),
@@ -424,9 +419,9 @@ fn the_real_clips_have_the_published_sizes() {
         );
     }
 
-    let source = source("fsdd");
-    for (k, name) in source.splits[1..7].iter().enumerate() {
-        let split = source.load(data_folder(), Some(name)).unwrap();
+    let splits = find("fsdd").unwrap().splits();
+    for (k, name) in splits[1..7].iter().enumerate() {
+        let split = load("fsdd", data_folder(), Some(name)).unwrap();
         let sizes = [
             split.train.len(),
             split.validation.unwrap().len(),
@@ -435,7 +430,7 @@ fn the_real_clips_have_the_published_sizes() {
         assert_eq!(sizes, [2000, 250, 450], "{name}");
         assert!((0..450).all(|index| number(&*split.test, index, "speaker") == k as i64));
     }
-    let all = source.load(data_folder(), None).unwrap();
+    let all = load("fsdd", data_folder(), None).unwrap();
     let parts = [all.train, all.validation.unwrap(), all.test];
     let spikes = |part: &Arc<dyn Dataset>| -> u64 {
         let of = |index| {

@@ -5,13 +5,26 @@ mod fsdd;
 mod pixels;
 mod qtdb;
 
-use spikelet_data::{Dataset, SequenceSource, entries};
+use spikelet_data::{DataOptions, Dataset, Result, Split, Unlabeled, find};
+use std::path::Path;
 
-fn source(name: &str) -> SequenceSource {
-    let entries = entries();
-    let entry = entries.iter().find(|entry| entry.name == name).unwrap();
-    assert!(!entry.is_images() && entry.source().is_none());
-    entry.sequences().unwrap()
+/// A split of a data set by name; the default one for `None`.
+fn load(name: &str, folder: impl AsRef<Path>, split: Option<&str>) -> Result<Split> {
+    find(name)?.load(&DataOptions {
+        folder: folder.as_ref().into(),
+        split: split.map(String::from),
+        ..DataOptions::default()
+    })
+}
+
+/// The shape of `x`, and whether each time step has a label, as they are known before files are read.
+fn known(name: &str) -> (Vec<Option<usize>>, Option<Unlabeled>) {
+    let fields = find(name).unwrap().fields(&DataOptions::default()).unwrap();
+    let [x, labels] = &fields[..] else {
+        panic!("{name}: {} fields", fields.len());
+    };
+    assert_eq!((&*x.name, &*labels.name), ("x", "labels"));
+    (x.shape.clone(), labels.unlabeled)
 }
 
 /// The field of integers of one sample.

@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::idx_file::idx_file;
-use crate::sequences::{number, source};
+use crate::images;
+use crate::sequences::{load, number};
 use spikelet_data::{PixelSequences, permuted_sequential_mnist, sequential_mnist, synthetic};
 use tempfile::TempDir;
 
@@ -26,13 +27,11 @@ fn pixels_are_steps_in_the_order_of_rows_or_of_a_permutation() {
         let sample = data.sample(7).unwrap();
         let x = sample.require("x").unwrap();
         assert_eq!(x.shape, [784, 1]);
-        let pixels = images.image(first + 7).unwrap().iter();
-        let pixels: Vec<f32> = pixels.map(|&byte| f32::from(byte) / 255.0).collect();
+        let pixels = images::pixels(&**images, first + 7).into_iter();
+        let pixels: Vec<f32> = pixels.map(|byte| f32::from(byte) / 255.0).collect();
         assert_eq!(x.as_f32().unwrap(), pixels);
-        assert_eq!(
-            number(&**data, 7, "labels"),
-            i64::from(images.labels[first + 7])
-        );
+        let labels = images.labels().unwrap();
+        assert_eq!(number(&**data, 7, "labels"), labels[first + 7]);
     }
     let straight = rows.train.sample(4).unwrap();
     let mixed = permuted.train.sample(4).unwrap();
@@ -59,7 +58,7 @@ fn the_permutation_of_seed_0_does_not_change() {
 #[test]
 fn an_order_that_is_no_permutation_is_an_error() {
     let images = synthetic::digits_of(3, 6, 6).train;
-    let of = |order: &[usize]| PixelSequences::new(images.clone(), "digits").permuted(order);
+    let of = |order: &[usize]| PixelSequences::new(images.clone(), "digits")?.permuted(order);
     let mut order: Vec<usize> = (0..784).collect();
     assert!(of(&order).is_ok());
     order[5] = 4;
@@ -99,7 +98,7 @@ fn sequential_mnist_is_read_from_the_files_of_mnist() {
         .unwrap();
     }
     for name in ["sequential-mnist", "permuted-sequential-mnist"] {
-        let split = source(name).load(folder.path(), None).unwrap();
+        let split = load(name, folder.path(), None).unwrap();
         let sizes = [
             split.train.len(),
             split.validation.unwrap().len(),

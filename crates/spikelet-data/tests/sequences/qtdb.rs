@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::Write;
 
-use crate::sequences::{data_folder, safetensors, source};
+use crate::sequences::{data_folder, known, load, safetensors};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use proptest::prelude::*;
-use spikelet_data::{DataLoader, Error, LoaderConfig, SequenceLabels, qtdb};
+use spikelet_data::{DataLoader, Error, LoaderConfig, Unlabeled, qtdb};
 use tempfile::TempDir;
 
 /// An element of a MATLAB file.
@@ -139,16 +139,12 @@ fn electrocardiograms_have_a_class_for_each_step() {
         .collect();
     write("packed/qtdb.safetensors", &safetensors(&named));
 
-    let source = source("qtdb");
-    let unlabeled = qtdb::UNLABELED;
-    assert_eq!(
-        source.labels,
-        SequenceLabels::Step {
-            unlabeled,
-            counted_as: Some(0),
-        }
-    );
-    let load = |form: &str| source.load(folder.path().join(form), None).unwrap();
+    let unlabeled = Unlabeled {
+        label: qtdb::UNLABELED,
+        counted_as: Some(0),
+    };
+    assert_eq!(known("qtdb").1, Some(unlabeled));
+    let load = |form: &str| load("qtdb", folder.path().join(form), None).unwrap();
     let split = load("zip");
     for form in ["plain", "packed"] {
         let other = load(form);
@@ -163,6 +159,8 @@ fn electrocardiograms_have_a_class_for_each_step() {
             "{form}"
         );
     }
+    let fields = split.train.fields();
+    assert_eq!(fields[1].unlabeled, Some(unlabeled));
     assert!(split.validation.is_none());
     assert_eq!((split.train.len(), split.test.len()), (5, 2));
     assert_eq!(
@@ -180,7 +178,7 @@ fn electrocardiograms_have_a_class_for_each_step() {
                 assert_eq!(i64::from(x[4 * step + channel]), expected);
             }
             let expected = match class(index, step) {
-                6 => unlabeled,
+                6 => qtdb::UNLABELED,
                 class => class as i64,
             };
             assert_eq!(labels[step], expected);
@@ -270,7 +268,7 @@ proptest! {
 #[test]
 #[ignore = "needs QTDB in the folder SPIKELET_DATA"]
 fn the_real_electrocardiograms_have_the_published_numbers() {
-    let split = source("qtdb").load(data_folder(), None).unwrap();
+    let split = load("qtdb", data_folder(), None).unwrap();
     for (part, samples, events, counts) in [
         (
             split.train,
