@@ -1,6 +1,7 @@
 //! What a reader is told.
 
 use crate::{Format, Sensor};
+use spikelet_schema::Schema;
 
 /// What a reader is told where the file does not say it; the default asks the file for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,12 @@ pub struct Options {
 }
 
 /// How the address of a DVS128 becomes coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// ```
+/// use spikelet_events::Orientation;
+/// assert_eq!(Orientation::find("jaer"), Ok(Orientation::Jaer));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Orientation {
     /// The fields of the address as they are.
@@ -22,5 +28,6 @@ pub enum Orientation {
     /// As jAER shows them: x = 127 − field, ON where the bit is 0.
     Jaer,
     /// As SpikingJelly reads CIFAR10-DVS.
+    #[schema(name = "spikingjelly")]
     SpikingJelly,
 }

@@ -47,11 +47,8 @@ fn expected(file: &str) -> EventBuffer {
 
 fn options(item: &Value) -> Options {
     let size = |k: usize| item["sensor"][k].as_u64().map(|size| size as u32);
-    let orientation = match item["options"]["orientation"].as_str() {
-        Some("spikingjelly") => Some(Orientation::SpikingJelly),
-        Some(other) => panic!("orientation {other}"),
-        None => None,
-    };
+    let orientation = item["options"]["orientation"].as_str();
+    let orientation = orientation.map(|name| Orientation::find(name).expect("known"));
     Options {
         format: Some(Format::find(item["format"].as_str().expect("a format")).expect("known")),
         sensor: size(0)

@@ -8,6 +8,7 @@
 pub mod mutate;
 mod targets;
 
+use spikelet::schema::{UnknownName, named};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -27,8 +28,11 @@ pub static TARGETS: [Target; 25] = targets::ALL;
 
 impl Target {
     /// The target of this name.
-    pub fn find(name: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.name == name)
+    ///
+    /// # Errors
+    /// When no target has this name; the error names the closest one.
+    pub fn find(name: &str) -> Result<&'static Target, UnknownName> {
+        named("target", name, &TARGETS, |target| target.name)
     }
 }
 

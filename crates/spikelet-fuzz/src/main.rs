@@ -5,6 +5,7 @@
 //! `--file PATH` reads it from a file. Exit code 0: no input failed.
 
 use clap::Parser;
+use spikelet::schema::UnknownName;
 use spikelet_fuzz::mutate::Mutator;
 use spikelet_fuzz::{TARGETS, Target, folder};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -48,10 +49,8 @@ struct Arguments {
     artifacts: PathBuf,
 }
 
-fn named(text: &str) -> Result<&'static str, String> {
-    let found = Target::find(text).map(|target| target.name);
-    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    found.ok_or_else(|| format!("give one of {}", names.join(", ")))
+fn named(text: &str) -> Result<&'static str, UnknownName> {
+    Target::find(text).map(|target| target.name)
 }
 
 /// The memory limit of an input.

@@ -15,7 +15,7 @@ pub struct Static<M>(pub M);
 
 impl<M: Module> Module for Static<M> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("constant input", &x, 2)?;
+        cx.expect_rank("static", &x, 2)?;
         let time_steps = x.dim(0);
         let mut failure = None;
         let y = cx.once(|| {

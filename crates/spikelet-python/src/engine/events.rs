@@ -93,16 +93,7 @@ fn options(
     sensor: Option<(u32, u32)>,
     orientation: Option<&str>,
 ) -> PyResult<Options> {
-    let orientation = orientation.map(|name| match name {
-        "fields" => Ok(Orientation::Fields),
-        "jaer" => Ok(Orientation::Jaer),
-        "spikingjelly" => Ok(Orientation::SpikingJelly),
-        _ => Err(invalid(
-            "orientation",
-            format!("`{name}` is unknown"),
-            "use fields, jaer or spikingjelly",
-        )),
-    });
+    let orientation = orientation.map(|name| Orientation::find(name).map_err(raise));
     Ok(Options {
         format: format.map(Format::find).transpose().map_err(raise)?,
         sensor: sensor.map(|(width, height)| Sensor::new(width, height)),

@@ -98,15 +98,10 @@ impl Show {
     }
 }
 
-/// Whether a module of this type is a neuron: its name, as in files, is that of a neuron.
+/// Whether a module of this type is a neuron.
 fn is_neuron(kind: &str) -> bool {
-    let plain = |text: &str| {
-        text.trim_end_matches("Cell")
-            .replace('_', "")
-            .to_lowercase()
-    };
-    let mut names = spikelet::neuron::NEURONS.names();
-    names.any(|name| plain(name) == plain(kind))
+    let neurons = spikelet::neuron::NEURONS.declarations();
+    neurons.iter().any(|neuron| neuron.type_name == kind)
 }
 
 /// The layers of a module in the order in which they run, for an input `[T, N, …]`.

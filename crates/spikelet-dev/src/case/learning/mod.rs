@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spikelet::Result;
 use spikelet::graph::{Backend, DType, Tensor};
+use spikelet::schema::named;
 use spikelet::tensors::TensorFile;
 use std::sync::Arc;
 
@@ -96,13 +97,8 @@ pub fn run(
     dtype: DType,
 ) -> Result<Results> {
     let kind = super::kind(spec)?;
-    let Some((_, compute)) = KINDS.iter().find(|(name, _)| *name == kind) else {
-        let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-        return Err(wrong(
-            format!("the group learning has no kind `{kind}`"),
-            &format!("use {}", known.join(", ")),
-        ));
-    };
+    let (_, compute) = named("kind of learning", kind, KINDS, |(name, _)| name)
+        .map_err(|error| wrong(error.problem(), &error.help()))?;
     let constants = spec.get("constants").ok_or_else(|| {
         wrong(
             "the spec has no `constants`",
