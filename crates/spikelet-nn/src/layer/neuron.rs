@@ -16,13 +16,8 @@ pub(crate) struct NetworkNeuronKeys {
 }
 
 impl LayerKeys for NetworkNeuronKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["spike", "lif"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#"{ neuron = "plif" }"#)
-    }
+    const OTHER_NAMES: &[&str] = &["spike", "lif"];
+    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ neuron = "plif" }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, self.neuron.neuron(b))

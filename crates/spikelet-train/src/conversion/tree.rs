@@ -211,7 +211,7 @@ fn kind_of(keys: &Map<String, Value>, path: &str) -> Result<(String, Value), Con
     let known = layer_kinds();
     let found = keys
         .iter()
-        .find(|(key, _)| known.iter().any(|kind| kind.name() == key));
+        .find(|(key, _)| known.iter().any(|kind| kind.name() == key.as_str()));
     match found {
         Some((kind, main)) => Ok((kind.clone(), main.clone())),
         None => Err(ConversionError::not_a_layer(path)),
