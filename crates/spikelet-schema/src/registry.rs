@@ -76,7 +76,10 @@ impl<T: ?Sized> Entry<T> {
         let node = earlier.as_ref().unwrap_or(node);
         let owner = format!("`{}`", self.name());
         let declared = self.declaration.all_fields().into_iter();
-        let all: Vec<Field> = declared.map(|field| field.with_main(main)).collect();
+        let mut all: Vec<Field> = declared.map(|field| field.with_main(main)).collect();
+        if main.is_some() {
+            all.sort_by_key(|field| field.role != Role::Main);
+        }
         let keys = all.iter().map(|field| field.key);
         let known: Vec<&str> = keys.chain(beside.iter().copied()).collect();
         let fields = match &node.content {

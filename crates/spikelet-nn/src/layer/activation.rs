@@ -104,9 +104,7 @@ macro_rules! plain {
         pub(crate) struct $keys {}
 
         impl LayerKeys for $keys {
-            fn example(&self) -> (&'static [usize], &'static str) {
-                (&[8], concat!("\"", $kind, "\""))
-            }
+            const EXAMPLE: (&[usize], &str) = (&[8], concat!("\"", $kind, "\""));
 
             fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
                 b.without_weights(layer, Activation::$function)
@@ -139,9 +137,7 @@ pub(crate) struct LeakyReluKeys {
 }
 
 impl LayerKeys for LeakyReluKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ leaky-relu = 0.1 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ leaky-relu = 0.1 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, Activation::LeakyRelu { slope: self.slope })

@@ -81,13 +81,8 @@ macro_rules! adaptive {
         }
 
         impl LayerKeys for $keys {
-            fn has_axes(&self) -> bool {
-                true
-            }
-
-            fn example(&self) -> (&'static [usize], &'static str) {
-                (&[4, 6, 6], concat!("{ ", $name, " = 2 }"))
-            }
+            const HAS_AXES: bool = true;
+            const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], concat!("{ ", $name, " = 2 }"));
 
             fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
                 fn build<const D: usize>(

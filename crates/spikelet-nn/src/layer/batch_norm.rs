@@ -375,17 +375,9 @@ pub(crate) struct BatchNormKeys {
 }
 
 impl LayerKeys for BatchNormKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["bn", "batchnorm2d"]
-    }
-
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], r#""batch-norm""#)
-    }
+    const OTHER_NAMES: &[&str] = &["bn", "batchnorm2d"];
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], r#""batch-norm""#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.shape.len().max(2) - 1, build(self, layer, b))

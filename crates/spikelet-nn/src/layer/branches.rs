@@ -138,16 +138,11 @@ pub(crate) struct BranchesKeys {
 }
 
 impl LayerKeys for BranchesKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["parallel"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (
-            &[4, 6, 6],
-            r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
-        )
-    }
+    const OTHER_NAMES: &[&str] = &["parallel"];
+    const EXAMPLE: (&[usize], &str) = (
+        &[4, 6, 6],
+        r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
+    );
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let branches = self.branches.list(layer.name())?;

@@ -222,17 +222,9 @@ pub(crate) struct ConvKeys {
 }
 
 impl LayerKeys for ConvKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["conv1d", "conv2d", "conv3d"]
-    }
-
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ conv = 3, kernel = 3 }")
-    }
+    const OTHER_NAMES: &[&str] = &["conv1d", "conv2d", "conv3d"];
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ conv = 3, kernel = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.spatial_axes(layer)?, build(self, layer, b))

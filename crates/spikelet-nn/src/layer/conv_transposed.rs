@@ -112,17 +112,9 @@ pub(crate) struct ConvTransposedKeys {
 }
 
 impl LayerKeys for ConvTransposedKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["conv-transpose"]
-    }
-
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }")
-    }
+    const OTHER_NAMES: &[&str] = &["conv-transpose"];
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.spatial_axes(layer)?, build(self, layer, b))

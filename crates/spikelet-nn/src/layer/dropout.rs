@@ -138,9 +138,7 @@ pub(crate) struct DropoutKeys {
 }
 
 impl LayerKeys for DropoutKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ dropout = 0.25 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ dropout = 0.25 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, Dropout::new(self.p).each_step(self.each_step))
@@ -159,9 +157,7 @@ pub(crate) struct Dropout2dKeys {
 }
 
 impl LayerKeys for Dropout2dKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ dropout2d = 0.25 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ dropout2d = 0.25 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, Dropout2d::new(self.p))

@@ -31,9 +31,7 @@ impl Module for Flatten {
 pub(crate) struct FlattenKeys {}
 
 impl LayerKeys for FlattenKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], r#""flatten""#)
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], r#""flatten""#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, Flatten)

@@ -22,16 +22,11 @@ pub(crate) struct LayersKeys {
 }
 
 impl LayerKeys for LayersKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["sequential"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (
-            &[8],
-            r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,
-        )
-    }
+    const OTHER_NAMES: &[&str] = &["sequential"];
+    const EXAMPLE: (&[usize], &str) = (
+        &[8],
+        r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,
+    );
 
     fn build(&self, _: &LayerFields<'_>, b: &mut Builder) -> Built {
         let list = &self.layers;

@@ -163,9 +163,7 @@ pub(crate) struct LayerNormKeys {
 }
 
 impl LayerKeys for LayerNormKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#""layer-norm""#)
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], r#""layer-norm""#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let all = b.shape.len();
@@ -197,9 +195,7 @@ pub(crate) struct GroupNormKeys {
 }
 
 impl LayerKeys for GroupNormKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ group-norm = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ group-norm = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (groups, channels) = (self.groups, b.shape[0]);

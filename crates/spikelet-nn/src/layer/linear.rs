@@ -149,13 +149,8 @@ pub(crate) struct LinearKeys {
 }
 
 impl LayerKeys for LinearKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["fc", "dense"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ linear = 6, bias = true }")
-    }
+    const OTHER_NAMES: &[&str] = &["fc", "dense"];
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ linear = 6, bias = true }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = self.module(layer, b)?;

@@ -16,17 +16,9 @@ pub(crate) struct NetworkNeuronKeys {
 }
 
 impl LayerKeys for NetworkNeuronKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["spike", "lif"]
-    }
-
-    fn has_type(&self) -> bool {
-        false
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#"{ neuron = "plif" }"#)
-    }
+    const OTHER_NAMES: &[&str] = &["spike", "lif"];
+    const HAS_TYPE: bool = false;
+    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ neuron = "plif" }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, self.neuron.neuron(b))

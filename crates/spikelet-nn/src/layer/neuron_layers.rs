@@ -102,9 +102,7 @@ macro_rules! kinds {
                 }
 
                 impl LayerKeys for $kind {
-                    fn example(&self) -> (&'static [usize], &'static str) {
-                        (&[8], concat!("{ ", $name, " = 6 }"))
-                    }
+                    const EXAMPLE: (&[usize], &str) = (&[8], concat!("{ ", $name, " = 6 }"));
 
                     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
                         self.keys.build::<kind::$kind>(layer, b)

@@ -132,9 +132,7 @@ pub(crate) struct PointwiseKeys {
 }
 
 impl LayerKeys for PointwiseKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ pointwise = 3 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ pointwise = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (outputs, inputs) = (self.channels, b.shape[0]);

@@ -184,13 +184,8 @@ pub(crate) struct MaxPoolKeys {
 }
 
 impl LayerKeys for MaxPoolKeys {
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ max-pool = 2 }")
-    }
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ max-pool = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.spatial_axes(layer)?, max_pool(self, layer, b))
@@ -220,17 +215,9 @@ pub(crate) struct AvgPoolKeys {
 }
 
 impl LayerKeys for AvgPoolKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["avgpool", "average-pool"]
-    }
-
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ avg-pool = 2 }")
-    }
+    const OTHER_NAMES: &[&str] = &["avgpool", "average-pool"];
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ avg-pool = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.spatial_axes(layer)?, avg_pool(self, layer, b))

@@ -107,9 +107,7 @@ pub(crate) struct QcfsKeys {
 }
 
 impl LayerKeys for QcfsKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ qcfs = 4 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ qcfs = 4 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = Qcfs::new(self.levels).lambda(self.init_lambda);

@@ -176,9 +176,7 @@ pub(crate) struct RecurrentKeys {
 }
 
 impl LayerKeys for RecurrentKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#"{ recurrent = "lif" }"#)
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ recurrent = "lif" }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);

@@ -89,9 +89,7 @@ pub(crate) struct RescaleKeys {
 }
 
 impl LayerKeys for RescaleKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#)
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = Rescale {

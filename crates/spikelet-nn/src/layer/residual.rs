@@ -203,9 +203,7 @@ pub(crate) struct ResidualKeys {
 }
 
 impl LayerKeys for ResidualKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let input = (b.shape.clone(), b.one_step);

@@ -107,13 +107,8 @@ pub(crate) struct RnnKeys {
 }
 
 impl LayerKeys for RnnKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["rsnn"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ rnn = 6 }")
-    }
+    const OTHER_NAMES: &[&str] = &["rsnn"];
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ rnn = 6 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (hidden, inputs) = (self.features, b.features(layer)?);

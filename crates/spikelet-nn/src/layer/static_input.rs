@@ -50,9 +50,7 @@ pub(crate) struct StaticKeys {
 }
 
 impl LayerKeys for StaticKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ static = [{ linear = 6 }] }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ static = [{ linear = 6 }] }");
 
     fn build(&self, _: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (first, one_step) = (b.rows(), b.one_step);

@@ -37,9 +37,7 @@ macro_rules! reductions {
         pub(crate) struct $keys {}
 
         impl LayerKeys for $keys {
-            fn example(&self) -> (&'static [usize], &'static str) {
-                (&[8], concat!("\"", $key, "\""))
-            }
+            const EXAMPLE: (&[usize], &str) = (&[8], concat!("\"", $key, "\""));
 
             fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
                 b.without_weights(layer, $type)

@@ -98,16 +98,11 @@ pub(crate) struct TraceLearningKeys {
 }
 
 impl LayerKeys for TraceLearningKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["ottt"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (
-            &[8],
-            r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
-        )
-    }
+    const OTHER_NAMES: &[&str] = &["ottt"];
+    const EXAMPLE: (&[usize], &str) = (
+        &[8],
+        r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
+    );
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let neuron = self.cell.neuron(b);

@@ -82,17 +82,9 @@ pub(crate) struct UpsampleKeys {
 }
 
 impl LayerKeys for UpsampleKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["upsampling", "interpolate"]
-    }
-
-    fn has_axes(&self) -> bool {
-        true
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ upsample = 2 }")
-    }
+    const OTHER_NAMES: &[&str] = &["upsampling", "interpolate"];
+    const HAS_AXES: bool = true;
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ upsample = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         by_axes!(b.spatial_axes(layer)?, build(self, layer, b))

@@ -77,9 +77,7 @@ pub(crate) struct VotingKeys {
 }
 
 impl LayerKeys for VotingKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ voting = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ voting = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let parts = (self.votes, "votes for each class");

@@ -461,16 +461,11 @@ pub(crate) struct OnlineEpropKeys {
 }
 
 impl LayerKeys for OnlineEpropKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["eprop"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (
-            &[8],
-            r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
-        )
-    }
+    const OTHER_NAMES: &[&str] = &["eprop"];
+    const EXAMPLE: (&[usize], &str) = (
+        &[8],
+        r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
+    );
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neurons, outputs, inputs) = (self.features, self.outputs, b.features(layer)?);

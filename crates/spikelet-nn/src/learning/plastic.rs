@@ -240,16 +240,11 @@ pub(crate) struct PlasticKeys {
 }
 
 impl LayerKeys for PlasticKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["stdp"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (
-            &[8],
-            r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
-        )
-    }
+    const OTHER_NAMES: &[&str] = &["stdp"];
+    const EXAMPLE: (&[usize], &str) = (
+        &[8],
+        r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
+    );
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (synapses, weights, window) = self.synapses(layer, b)?;

@@ -166,9 +166,7 @@ pub(crate) struct PlasticRecurrentKeys {
 }
 
 impl LayerKeys for PlasticRecurrentKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#)
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);

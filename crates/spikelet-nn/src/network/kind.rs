@@ -7,35 +7,59 @@ pub(crate) use super::layer_fields::LayerFields;
 use crate::layer;
 use spikelet_core::document;
 use spikelet_core::suggest::closest;
-use spikelet_schema::{Declaration, Entry, Field, Record, Role};
+use spikelet_schema::{Declaration, Entry, Field, Record, Role, Schema};
 use std::fmt;
 use std::sync::LazyLock;
 
-/// A kind of layers with its declaration.
-pub(crate) type LayerEntry = Entry<dyn LayerKeys>;
+/// A kind of layers.
+pub(crate) type LayerEntry = Entry<dyn AnyLayer>;
 
 /// The keys of a kind of layers in files: a struct that is called as the layer in programs, with `Keys` at the end.
-pub(crate) trait LayerKeys: Record + fmt::Debug {
+pub(crate) trait LayerKeys: Schema + fmt::Debug {
     /// Its names in other libraries: a message about an unknown name suggests this kind for them.
-    fn other_names(&self) -> &'static [&'static str] {
-        &[]
-    }
-
+    const OTHER_NAMES: &[&str] = &[];
     /// Whether programs have a type for it; a neuron is a layer itself.
-    fn has_type(&self) -> bool {
-        true
-    }
-
+    const HAS_TYPE: bool = true;
     /// Whether programs have a type for one, two and three axes, such as `Conv2d`. Of files, the input decides.
-    fn has_axes(&self) -> bool {
-        false
-    }
-
+    const HAS_AXES: bool = false;
     /// The shape of a time step, and a layer for it.
-    fn example(&self) -> (&'static [usize], &'static str);
+    const EXAMPLE: (&[usize], &str);
 
     /// Builds the layer. `layer` has the positions of the keys.
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built;
+}
+
+/// The keys of any kind.
+pub(crate) trait AnyLayer: Record + fmt::Debug {
+    /// The kind.
+    fn kind(&self) -> LayerKind;
+
+    /// [`LayerKeys::build`].
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built;
+}
+
+impl<T: LayerKeys> AnyLayer for T {
+    fn kind(&self) -> LayerKind {
+        let declared = T::DECLARATION.type_name;
+        let own = declared.strip_suffix("Keys").unwrap_or(declared);
+        let types = match (T::HAS_TYPE, T::HAS_AXES) {
+            (false, _) => vec![],
+            (true, true) => (1..=3).map(|axes| format!("{own}{axes}d")).collect(),
+            (true, false) => vec![own.to_string()],
+        };
+        let (input, example) = T::EXAMPLE;
+        LayerKind {
+            declaration: T::DECLARATION,
+            types,
+            input,
+            example,
+            other_names: T::OTHER_NAMES,
+        }
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        LayerKeys::build(self, layer, b)
+    }
 }
 
 /// Declares layers. A line is the file of a layer: it declares the module, exports its types, and registers its kinds in files.
@@ -152,7 +176,8 @@ pub(super) fn misspelt(entries: &[document::Entry]) -> Option<&document::Entry> 
 /// assert_eq!(conv.types, ["Conv1d", "Conv2d", "Conv3d"]);
 /// ```
 pub fn layer_kinds() -> &'static [LayerKind] {
-    static KINDS: LazyLock<Vec<LayerKind>> = LazyLock::new(|| all().map(LayerKind::of).collect());
+    static KINDS: LazyLock<Vec<LayerKind>> =
+        LazyLock::new(|| all().map(|entry| entry.defaults().kind()).collect());
     &KINDS
 }
 
@@ -173,25 +198,6 @@ pub struct LayerKind {
 }
 
 impl LayerKind {
-    fn of(entry: &'static LayerEntry) -> Self {
-        let keys = entry.defaults();
-        let declared = entry.declaration.type_name;
-        let own = declared.strip_suffix("Keys").unwrap_or(declared);
-        let types = match (keys.has_type(), keys.has_axes()) {
-            (false, _) => vec![],
-            (true, true) => (1..=3).map(|axes| format!("{own}{axes}d")).collect(),
-            (true, false) => vec![own.to_string()],
-        };
-        let (input, example) = keys.example();
-        Self {
-            declaration: entry.declaration,
-            types,
-            input,
-            example,
-            other_names: keys.other_names(),
-        }
-    }
-
     /// Its name, the key of its value.
     pub fn name(&self) -> &'static str {
         self.declaration.name

@@ -1,6 +1,6 @@
 //! A layer of a list: its kind, the values of its keys, and their positions.
 
-use super::kind::{self, LayerEntry, LayerKeys};
+use super::kind::{self, AnyLayer, LayerEntry};
 use super::problem::NetworkProblem;
 use spikelet_core::document::{Content, DocumentProblem, Entry, Located, Node, Span};
 use spikelet_schema::{Field, Kind};
@@ -81,7 +81,7 @@ impl<'a> LayerFields<'a> {
 }
 
 /// The kind and the keys of a layer within another one, which has no name and is not built by itself.
-pub(crate) fn inner_layer(node: &Node) -> Result<(Arc<dyn LayerKeys>, LayerFields<'_>), Located> {
+pub(crate) fn inner_layer(node: &Node) -> Result<(Arc<dyn AnyLayer>, LayerFields<'_>), Located> {
     read_layer(node, kind_of(node)?, false)
 }
 
@@ -90,7 +90,7 @@ pub(super) fn read_layer<'a>(
     node: &'a Node,
     kind: &'static LayerEntry,
     named: bool,
-) -> Result<(Arc<dyn LayerKeys>, LayerFields<'a>), Located> {
+) -> Result<(Arc<dyn AnyLayer>, LayerFields<'a>), Located> {
     let fields = LayerFields { kind, node };
     let name = kind.name();
     match (kind.declaration.main(), fields.get(name)) {

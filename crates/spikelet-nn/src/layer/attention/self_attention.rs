@@ -118,9 +118,7 @@ pub(crate) struct SelfAttentionKeys {
 }
 
 impl LayerKeys for SelfAttentionKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ self-attention = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ self-attention = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let mut module = SelfAttention::new(self.parts.parts(layer, b)?);

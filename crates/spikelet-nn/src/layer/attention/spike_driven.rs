@@ -111,9 +111,7 @@ pub(crate) struct SpikeDrivenAttentionKeys {
 }
 
 impl LayerKeys for SpikeDrivenAttentionKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ spike-driven-attention = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ spike-driven-attention = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = SpikeDrivenAttention::new(self.parts.parts(layer, b)?);

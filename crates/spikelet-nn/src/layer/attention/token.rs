@@ -72,9 +72,7 @@ pub(crate) struct TokenAttentionKeys {
 }
 
 impl LayerKeys for TokenAttentionKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[4, 6, 6], "{ token-attention = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[4, 6, 6], "{ token-attention = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = TokenAttention::new(self.parts.parts(layer, b)?);

@@ -188,13 +188,8 @@ pub(crate) struct AxonalDelayKeys {
 }
 
 impl LayerKeys for AxonalDelayKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["delay", "synaptic-delay"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ axonal-delay = 3 }")
-    }
+    const OTHER_NAMES: &[&str] = &["delay", "synaptic-delay"];
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ axonal-delay = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (most, channels) = (self.max_delay, b.shape[0]);

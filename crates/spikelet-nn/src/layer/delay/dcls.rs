@@ -309,13 +309,8 @@ pub(crate) struct Dcls1dKeys {
 }
 
 impl LayerKeys for Dcls1dKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["dcls1d"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ dcls = 6, kernel_size = 5 }")
-    }
+    const OTHER_NAMES: &[&str] = &["dcls1d"];
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ dcls = 6, kernel_size = 5 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (outputs, inputs) = (self.out_features, b.features(layer)?);

@@ -150,13 +150,8 @@ pub(crate) struct DelayedLinearKeys {
 }
 
 impl LayerKeys for DelayedLinearKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["delay-linear"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ delayed-linear = 6, max_delay = 3 }")
-    }
+    const OTHER_NAMES: &[&str] = &["delay-linear"];
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ delayed-linear = 6, max_delay = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (outputs, inputs) = (self.out_features, b.features(layer)?);

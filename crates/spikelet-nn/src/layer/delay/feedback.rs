@@ -274,13 +274,8 @@ pub(crate) struct DelayedRecurrentKeys {
 }
 
 impl LayerKeys for DelayedRecurrentKeys {
-    fn other_names(&self) -> &'static [&'static str] {
-        &["delrec"]
-    }
-
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#)
-    }
+    const OTHER_NAMES: &[&str] = &["delrec"];
+    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);

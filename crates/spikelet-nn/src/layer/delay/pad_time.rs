@@ -64,9 +64,7 @@ pub(crate) struct PadTimeKeys {
 }
 
 impl LayerKeys for PadTimeKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ pad-time = 2 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ pad-time = 2 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         b.without_weights(layer, PadTime::new(self.steps))

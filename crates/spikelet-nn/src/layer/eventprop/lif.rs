@@ -237,9 +237,7 @@ pub(crate) struct EventPropLifKeys {
 }
 
 impl LayerKeys for EventPropLifKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ eventprop-lif = 6, feedback = true }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ eventprop-lif = 6, feedback = true }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neurons, inputs) = (self.features, b.features(layer)?);

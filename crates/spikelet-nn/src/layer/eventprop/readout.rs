@@ -103,9 +103,7 @@ pub(crate) struct EventPropReadoutKeys {
 }
 
 impl LayerKeys for EventPropReadoutKeys {
-    fn example(&self) -> (&'static [usize], &'static str) {
-        (&[8], "{ eventprop-readout = 3 }")
-    }
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ eventprop-readout = 3 }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (outputs, inputs) = (self.features, b.features(layer)?);
