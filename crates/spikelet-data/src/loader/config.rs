@@ -73,7 +73,7 @@ impl Default for LoaderConfig {
 ///
 /// let digits = synthetic::digits_of(1, 100, 10).train;
 /// // Only zeros and ones, three times as many ones.
-/// let weights = digits.labels.iter().map(|&label| [1.0, 3.0].get(label as usize).copied().unwrap_or(0.0));
+/// let weights = digits.labels()?.into_iter().map(|label| [1.0, 3.0].get(label as usize).copied().unwrap_or(0.0));
 /// let weighted = WeightedSampling { weights: weights.collect(), samples: 400 };
 /// let config = LoaderConfig { weighted: Some(weighted), batch_size: 400, ..LoaderConfig::default() };
 /// let batch = DataLoader::new(digits, config)?.epoch(0, 0).next().expect("an epoch has a batch")?;
