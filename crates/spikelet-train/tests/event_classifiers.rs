@@ -1,28 +1,24 @@
 //! Classifiers of event data: frames of the host and of the device, frames that vary in number, and resuming.
 
-use spikelet_data::{Augment, Dataset, FrameSettings, FramesOn, SequenceSplit, Subset, entries};
+use spikelet_data::{Augment, DataOptions, Dataset, FrameSettings, FramesOn, Split, Subset, find};
 use spikelet_nn::prelude::*;
 use spikelet_train::{Settings, Trainer};
 use std::sync::Arc;
 
 /// The first samples of the generated gestures, with these frames.
-fn gestures(frames: &FrameSettings, steps: usize) -> SequenceSplit {
-    let entries = entries();
-    let entry = entries
-        .iter()
-        .find(|entry| entry.name == "synthetic-gestures-34");
-    let source = entry.expect("it is known").sequences_of(frames, steps);
-    let source = source.expect("valid frames").expect("sequences");
-    let split = source.load(".", None).expect("it needs no files");
+fn gestures(frames: &FrameSettings, steps: usize) -> Split {
+    let options = DataOptions {
+        frames: frames.clone(),
+        time_steps: steps,
+        ..DataOptions::default()
+    };
+    let gestures = find("synthetic-gestures-34").expect("it is known");
+    let split = gestures.load(&options).expect("it needs no files");
     let first = |data: &Arc<dyn Dataset>, samples: usize| -> Arc<dyn Dataset> {
         Arc::new(Subset::new(data.clone(), (0..samples).collect()).expect("enough samples"))
     };
-    SequenceSplit {
-        train: first(&split.train, 40),
-        validation: Some(first(&split.test, 10)),
-        test: first(&split.test, 20),
-        ..split
-    }
+    Split::new(first(&split.train, 40), first(&split.test, 20))
+        .with_validation(Some(first(&split.test, 10)))
 }
 
 fn network() -> Sequential {
@@ -37,7 +33,7 @@ fn network() -> Sequential {
 }
 
 /// The losses and accuracies of two epochs.
-fn trained(data: &SequenceSplit, steps: usize, augment: Augment) -> Result<Vec<f64>> {
+fn trained(data: &Split, steps: usize, augment: Augment) -> Result<Vec<f64>> {
     let mut settings = Settings {
         epochs: 2,
         batch_size: 10,

@@ -1,9 +1,7 @@
 //! The networks with recipes of their own, narrow, on the CPU: a few steps on one batch reduce the loss. Recipes of
 //! sequences train an epoch on generated data of their shape.
 
-use spikelet_data::{
-    Batch, ElementType, Field, InMemory, SequenceLabels, SequenceSource, SequenceSplit,
-};
+use spikelet_data::{Batch, ElementType, Field, InMemory, Split};
 use spikelet_nn::network::Network;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
@@ -96,42 +94,38 @@ fn step_by_step_propagation_has_the_loss_of_layer_by_layer() -> Result<()> {
     Ok(())
 }
 
-/// A few sequences of the shape of a data set: of each class, other channels at other times.
-fn generated(source: &SequenceSource, samples: usize) -> Result<Arc<InMemory>> {
-    let steps = source.steps;
-    let shape = source.shape.expect("a known shape");
-    let channels = shape.sizes().iter().product();
-    let classes = source.classes.len();
-    let (mut x, mut labels) = (vec![], vec![]);
+/// A few sequences with these fields, `x` and `labels`: of each class, other channels at other times.
+fn generated(fields: &[Field], classes: &[String], samples: usize) -> Result<Arc<InMemory>> {
+    let [x, labels] = fields else {
+        panic!("{fields:?}");
+    };
+    let shape: Vec<usize> = x.shape.iter().copied().flatten().collect();
+    let (steps, channels) = (shape[0], shape[1..].iter().product());
+    let names = classes.to_vec();
+    let classes = classes.len();
+    let (mut values, mut classes_of) = (vec![], vec![]);
     for sample in 0..samples {
         let of_step = |step: usize| (sample + step * classes / steps) % classes;
         for step in 0..steps {
             let class = of_step(step);
-            x.extend((0..channels).map(|c| u8::from((c + step + class) % (classes + 3) == class)));
+            let value = |c| u8::from((c + step + class) % (classes + 3) == class);
+            values.extend((0..channels).map(value));
         }
-        match source.labels {
-            SequenceLabels::Step { unlabeled, .. } => {
+        match labels.unlabeled {
+            Some(unlabeled) => {
                 let label = |step: usize| match step % 10 {
-                    0 => unlabeled,
+                    0 => unlabeled.label,
                     _ => of_step(step) as i64,
                 };
-                labels.extend((0..steps).map(label));
+                classes_of.extend((0..steps).map(label));
             }
-            _ => labels.push((sample % classes) as i64),
+            None => classes_of.push((sample % classes) as i64),
         }
     }
-    let field = Field::new("labels", ElementType::I64, []);
-    let field = match source.labels {
-        SequenceLabels::Step { .. } => Field::new("labels", ElementType::I64, [steps]).sequence(),
-        _ => field,
-    };
     let made = InMemory::new("generated")
-        .with(
-            Field::new("x", ElementType::U8, [&[steps], shape.sizes()].concat()).sequence(),
-            x,
-        )?
-        .with(field, labels)?;
-    Ok(Arc::new(made.classes("labels", source.classes.clone())))
+        .with(Field::new("x", ElementType::U8, shape).sequence(), values)?
+        .with(labels.clone(), classes_of)?;
+    Ok(Arc::new(made.classes("labels", names)))
 }
 
 #[test]
@@ -142,16 +136,17 @@ fn recipes_of_sequences_train_an_epoch_on_generated_data() -> Result<()> {
         let path = entry.expect("a file").path();
         let mut experiment = Experiment::read(&path)?;
         let dataset = experiment.data.dataset.clone();
-        let Some(source) = experiment.sequences().expect("valid frames") else {
+        let Some(named) = experiment.data.named() else {
             continue;
         };
-        let data = SequenceSplit {
-            device_frames: None,
-            labels: source.labels,
-            train: generated(&source, 4)?,
-            validation: Some(generated(&source, 2)?),
-            test: generated(&source, 2)?,
-        };
+        let options = experiment.data_options("");
+        let fields = named.fields(&options)?;
+        if fields.iter().any(|field| field.image) {
+            continue;
+        }
+        let classes = named.classes(&options)?;
+        let part = |samples| generated(&fields, &classes, samples);
+        let data = Split::new(part(4)?, part(2)?).with_validation(Some(part(2)?));
         let settings = &mut experiment.settings;
         assert!(
             settings.validation > 0.0,

@@ -2,8 +2,7 @@
 
 use spikelet_core::{Error, Result};
 use spikelet_data::{
-    ArrayFiles, DataLoader, Dataset, ElementType, Field, ImageDataset, InMemory, LoaderConfig,
-    SequenceLabels, synthetic,
+    ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig, synthetic,
 };
 use spikelet_graph::Tensor;
 use spikelet_graph::op::HostTensor;
@@ -226,7 +225,7 @@ fn rates_of_the_monitors_equal_a_count_over_the_written_spikes() -> Result<()> {
     Ok(())
 }
 
-fn classifier() -> (Sequential, Arc<ImageDataset>, Settings) {
+fn classifier() -> (Sequential, Arc<dyn Dataset>, Settings) {
     let net = Sequential::new()
         .add_named("conv", Conv2d::new(1, 2, 3).stride(3))
         .add_named("if", If::new())
@@ -410,7 +409,7 @@ fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
     let (shape, values) = read(&path("a.npz"), "input_seq")?;
     assert_eq!(shape, [T, N, 1, 28, 28]);
     let inputs = Tensor::f32(shape, f32s(&values));
-    let given = TestSamples::of_inputs("given", &inputs, SequenceLabels::Sequence)?;
+    let given = TestSamples::of_inputs("given", &inputs, None)?;
     let file = record(
         &net,
         &settings,
@@ -436,7 +435,7 @@ fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
     }
     // A sequence of another length.
     let some = Tensor::f32([3, 2, 1, 28, 28], vec![0.5; 3 * 2 * 784]);
-    let given = TestSamples::of_inputs("given", &some, SequenceLabels::Sequence)?;
+    let given = TestSamples::of_inputs("given", &some, None)?;
     let file = record(
         &net,
         &settings,
@@ -446,11 +445,7 @@ fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
         path("c.npz"),
     )?;
     assert_eq!(file.arrays[1].shape, [3, 2, 2, 9, 9]);
-    let error = TestSamples::of_inputs(
-        "given",
-        &Tensor::f32([3, 2], vec![0.5; 6]),
-        SequenceLabels::Sequence,
-    );
+    let error = TestSamples::of_inputs("given", &Tensor::f32([3, 2], vec![0.5; 6]), None);
     assert!(
         error
             .expect_err("no axes")

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 use spikelet_data::{
-    Augment, Dataset, DropBins, ElementType, Field, InMemory, SequenceLabels, SequenceSplit,
-    TimeShift,
+    Augment, Dataset, DropBins, ElementType, Field, InMemory, Split, TimeShift, Unlabeled,
 };
 use spikelet_nn::layer::TimeDistributed;
 use spikelet_nn::prelude::*;
@@ -13,8 +12,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A label for each step, 255 without one, which counts as class 0.
-const EACH_STEP: SequenceLabels = SequenceLabels::Step {
-    unlabeled: 255,
+const EACH_STEP: Unlabeled = Unlabeled {
+    label: 255,
     counted_as: Some(0),
 };
 
@@ -35,14 +34,8 @@ fn sequences(samples: usize, shift: usize) -> Arc<dyn Dataset> {
     Arc::new(data.classes("labels", ["a", "b", "c"].map(String::from).into()))
 }
 
-fn split() -> SequenceSplit {
-    SequenceSplit {
-        device_frames: None,
-        labels: SequenceLabels::Sequence,
-        train: sequences(24, 0),
-        validation: Some(sequences(9, 1)),
-        test: sequences(10, 2),
-    }
+fn split() -> Split {
+    Split::new(sequences(24, 0), sequences(10, 2)).with_validation(Some(sequences(9, 1)))
 }
 
 fn settings() -> Settings {
@@ -133,11 +126,7 @@ fn without_a_share_the_validation_part_is_trained_on() -> Result<()> {
     let report = Trainer::new(network(), all).fit(&split())?;
     assert!(report.best().is_none() && report.history[0].validation.is_none());
     assert_eq!(report.evidence.run.train_samples, 33);
-    let halves = SequenceSplit {
-        device_frames: None,
-        validation: None,
-        ..split()
-    };
+    let halves = split().with_validation(None);
     let half = Settings {
         validation: 0.5,
         epochs: 1,
@@ -155,7 +144,7 @@ fn without_a_share_the_validation_part_is_trained_on() -> Result<()> {
 }
 
 /// Two sequences of 4 steps: the largest channel is the prediction of a network that returns its input.
-fn labeled() -> SequenceSplit {
+fn labeled() -> Split {
     let predicted = [[0, 1, 2, 0], [2, 2, 0, 1]];
     let labels = vec![0_i64, 1, 1, 255, 255, 2, 0, 255];
     let one_hot = |class: usize| (0..3).map(move |c| if c == class { 2.0 } else { 0.0 });
@@ -166,20 +155,9 @@ fn labeled() -> SequenceSplit {
         .collect();
     let data = InMemory::new("labeled")
         .with(Field::new("x", ElementType::F32, [4, 3]).sequence(), x)
-        .and_then(|data| {
-            data.with(
-                Field::new("labels", ElementType::I64, [4]).sequence(),
-                labels,
-            )
-        });
+        .and_then(|data| data.with(Field::step_labels(4, EACH_STEP), labels));
     let data = Arc::new(data.expect("the sizes are right"));
-    SequenceSplit {
-        device_frames: None,
-        labels: EACH_STEP,
-        train: data.clone(),
-        validation: None,
-        test: data,
-    }
+    Split::new(data.clone(), data)
 }
 
 #[test]
@@ -194,7 +172,7 @@ fn accuracies_and_loss_of_labels_of_steps_are_those_by_hand() -> Result<()> {
             ..settings.clone()
         };
         let mut store = VarStore::new(spikelet_nn::device::cpu()?);
-        let found = evaluate(&identity, &settings, &labeled(), &mut store)?;
+        let found = evaluate(&identity, &settings, &labeled().test, &mut store)?;
         assert!((found.accuracy - accuracy).abs() < 1e-6, "{found:?}");
         let labeled = found.labeled_accuracy.expect("there are unlabeled steps");
         assert!((labeled - of_labeled).abs() < 1e-6, "{found:?}");
@@ -217,7 +195,7 @@ fn accuracies_and_loss_of_labels_of_steps_are_those_by_hand() -> Result<()> {
 
 #[test]
 fn settings_for_images_are_refused() {
-    let refused = |settings: Settings, data: &SequenceSplit| {
+    let refused = |settings: Settings, data: &Split| {
         let error = Trainer::new(network(), settings)
             .fit(data)
             .expect_err("it is refused");
@@ -244,7 +222,7 @@ fn settings_for_images_are_refused() {
 }
 
 /// What the confusion matrix in the report of a run counts, and its sum.
-fn confusion(data: &SequenceSplit, network: impl Module + 'static) -> Result<(String, f64)> {
+fn confusion(data: &Split, network: impl Module + 'static) -> Result<(String, f64)> {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = Settings {
         epochs: 1,

@@ -123,8 +123,9 @@ fn samples_have_spikes_potentials_and_the_threshold() {
     let page = page(folder.path());
     let samples = page["samples"]["samples"].as_array().expect("samples");
     assert_eq!(samples.len(), 6);
+    let labels = data().test.labels().expect("labels");
     for (k, sample) in samples.iter().enumerate() {
-        assert_eq!(sample["label"], data().test.labels[k]);
+        assert_eq!(sample["label"], labels[k]);
         assert!(
             sample["png"]
                 .as_str()

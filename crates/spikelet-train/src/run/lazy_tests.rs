@@ -4,9 +4,7 @@ use super::tests::{NEVER, left};
 use crate::folder::LAST;
 use crate::{Checkpoint, FitReport, Settings, Trainer};
 use spikelet_cpu::Cpu;
-use spikelet_data::{
-    Augment, LazyImages, LazySplit, Normalize, RandomErasing, RandomFlip, WantedImages,
-};
+use spikelet_data::{Augment, DataOptions, Normalize, RandomErasing, RandomFlip, Split, find};
 use spikelet_distributed::{RankGroup, Timeouts};
 use spikelet_nn::encoder::Direct;
 use spikelet_nn::layer::*;
@@ -20,14 +18,16 @@ const EPOCHS_OF_A_RUN: usize = 2;
 const IMAGE: [usize; 3] = [3, 8, 8];
 
 /// Images with a random change, and as many for validation as for the test.
-fn data() -> LazySplit {
-    let wanted = WantedImages {
-        shape: IMAGE,
+fn data() -> Split {
+    let options = DataOptions {
+        image: IMAGE,
         classes: 4,
         train: Some(75),
         test: Some(15),
+        ..DataOptions::default()
     };
-    let images = LazyImages::Synthetic.load("", wanted).expect("images");
+    let images = find("synthetic-images").and_then(|images| images.load(&options));
+    let images = images.expect("images");
     images.train_transforms(vec![Arc::new(RandomFlip::default())])
 }
 

@@ -4,6 +4,7 @@
 //! seed 1. These are other networks, neurons, optimizers, sizes and seeds. Three thresholds were then adjusted on `sick`
 //! and `healthy`; the networks of `unseen_…` and their data were chosen for these three before the diagnosis saw them.
 
+mod changed_images;
 mod healthy;
 mod patterns;
 mod sick;

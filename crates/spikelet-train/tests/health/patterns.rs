@@ -1,6 +1,7 @@
 //! Other data than digits: gratings, and noisy copies of random patterns.
 
-use spikelet_data::{ImageDataset, Split};
+use crate::health::changed_images::changed_images;
+use spikelet_data::{Dataset, InMemory, Split};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ fn dataset(
     len: usize,
     random: &mut Random,
     mut pixels: impl FnMut(usize, &mut Random) -> Vec<f64>,
-) -> Arc<ImageDataset> {
+) -> Arc<dyn Dataset> {
     let (mut images, mut labels) = (vec![], vec![]);
     for k in 0..len {
         let class = k % classes;
@@ -52,7 +53,7 @@ fn dataset(
         labels.push(class as u32);
     }
     let classes = (0..classes).map(|k| format!("class {k}")).collect();
-    let data = ImageDataset::new(name, images, labels, shape, classes);
+    let data = InMemory::images(name, images, labels, shape, classes);
     Arc::new(data.expect("a sound data set"))
 }
 
@@ -79,7 +80,7 @@ pub fn gratings(seed: u64, classes: usize, size: usize, noise: f64, lens: [usize
             image,
         )
     });
-    Split { train, test }
+    Split::new(train, test)
 }
 
 /// Noisy copies of a random pattern of each class.
@@ -102,32 +103,30 @@ pub fn prototypes(
         };
         dataset("prototypes", shape, classes, len, &mut random, image)
     });
-    Split { train, test }
+    Split::new(train, test)
 }
 
 /// The same images; this fraction of the training labels is replaced by random ones.
 pub fn with_label_noise(split: &Split, fraction: f64, seed: u64) -> Split {
-    Split {
-        train: relabeled(&split.train, fraction, seed),
-        test: split.test.clone(),
-    }
+    Split::new(relabeled(&*split.train, fraction, seed), split.test.clone())
 }
 
 /// The same images; all labels are random.
 pub fn with_random_labels(split: &Split, seed: u64) -> Split {
-    Split {
-        train: relabeled(&split.train, 1.0, seed),
-        test: relabeled(&split.test, 1.0, seed + 1),
-    }
+    Split::new(
+        relabeled(&*split.train, 1.0, seed),
+        relabeled(&*split.test, 1.0, seed + 1),
+    )
 }
 
-fn relabeled(data: &ImageDataset, fraction: f64, seed: u64) -> Arc<ImageDataset> {
+fn relabeled(data: &dyn Dataset, fraction: f64, seed: u64) -> Arc<dyn Dataset> {
     let mut random = Random::new(seed);
-    let mut data = data.clone();
-    for label in &mut data.labels {
-        if random.uniform() < fraction {
-            *label = random.below(data.classes.len()) as u32;
+    let classes = data.class_names("labels").len();
+    changed_images(data, |_, labels| {
+        for label in labels {
+            if random.uniform() < fraction {
+                *label = random.below(classes) as u32;
+            }
         }
-    }
-    Arc::new(data)
+    })
 }

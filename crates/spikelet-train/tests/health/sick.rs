@@ -1,6 +1,8 @@
 //! Networks that are made sick on purpose: exactly one finding, of the right kind and layer.
 
-use crate::health::support::{changed, digits, settings, table, train};
+use crate::health::changed_images::changed_images;
+use crate::health::support::{digits, settings, table, train};
+use spikelet_data::{Dataset, Split};
 use spikelet_train::FitReport;
 use spikelet_train::health::{Finding, FindingKind};
 use spikelet_train::prelude::*;
@@ -127,7 +129,10 @@ fn a_layer_with_a_large_bias_is_saturated() {
 
 #[test]
 fn shuffled_labels_are_named() {
-    let data = changed(&digits(7), |data| data.labels.rotate_right(17));
+    let data = digits(7);
+    let shuffled =
+        |images: &dyn Dataset| changed_images(images, |_, labels| labels.rotate_right(17));
+    let data = Split::new(shuffled(&*data.train), shuffled(&*data.test));
     let net = conv_net(if_node(1.0), if_node(1.0));
     let report = train(
         net,
@@ -173,7 +178,9 @@ fn a_learning_rate_of_10_is_named() {
 
 #[test]
 fn a_constant_input_is_named() {
-    let data = changed(&digits(9), |data| data.images.fill(128));
+    let data = digits(9);
+    let gray = |images: &dyn Dataset| changed_images(images, |pixels, _| pixels.fill(128));
+    let data = Split::new(gray(&*data.train), gray(&*data.test));
     let net = conv_net(if_node(1.0), if_node(1.0));
     let report = train(
         net,
@@ -252,16 +259,13 @@ fn a_layer_that_is_not_used_gets_no_gradient() {
 fn a_network_that_learns_some_wrong_labels_by_heart_overfits() {
     // Half of the training labels are wrong.
     let data = spikelet_data::synthetic::digits_of(13, 200, 256);
-    let mut train_set = spikelet_data::ImageDataset::clone(&data.train);
-    for (k, label) in train_set.labels.iter_mut().enumerate() {
-        if k % 2 == 0 {
+    let half_wrong = |labels: &mut [u32]| {
+        for (k, label) in labels.iter_mut().enumerate().step_by(2) {
             *label = (*label + 1 + k as u32 % 7) % 10;
         }
-    }
-    let data = spikelet_data::Split {
-        train: Arc::new(train_set),
-        ..data
     };
+    let train_set = changed_images(&*data.train, |_, labels| half_wrong(labels));
+    let data = Split::new(train_set, data.test);
     let net = Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 200))

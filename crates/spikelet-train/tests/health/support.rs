@@ -1,27 +1,13 @@
 //! Networks, data and short runs for the diagnosis.
 
-use spikelet_data::{ImageDataset, Split, synthetic};
+use spikelet_data::{Split, synthetic};
 use spikelet_train::FitReport;
 use spikelet_train::prelude::*;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// Digits: 512 for training, 256 for testing.
 pub fn digits(seed: u64) -> Split {
     synthetic::digits_of(seed, 512, 256)
-}
-
-/// The same images with changes.
-pub fn changed(split: &Split, change: impl Fn(&mut ImageDataset)) -> Split {
-    let of = |data: &Arc<ImageDataset>| {
-        let mut data = ImageDataset::clone(data);
-        change(&mut data);
-        Arc::new(data)
-    };
-    Split {
-        train: of(&split.train),
-        test: of(&split.test),
-    }
 }
 
 /// Settings of a run of 256 steps.

@@ -41,10 +41,7 @@ fn weak(
     data: impl Fn(usize) -> Split,
     few: usize,
 ) {
-    let with_many = Split {
-        train: data(few).train,
-        test: data(2000).test,
-    };
+    let with_many = Split::new(data(few).train, data(2000).test);
     let many = run(net(), settings.clone(), &with_many).highest_test_accuracy();
     let chance = 1.0 / classes as f64;
     let deviation = (chance * (1.0 - chance) / 2000.0).sqrt();
@@ -54,10 +51,7 @@ fn weak(
 
 /// The accuracy on many other samples of the same kind.
 fn accuracy_on_many(net: Sequential, settings: Settings, data: &Split, many: &Split) -> f64 {
-    let data = Split {
-        train: data.train.clone(),
-        test: many.test.clone(),
-    };
+    let data = Split::new(data.train.clone(), many.test.clone());
     run(net, settings, &data).test_accuracy()
 }
 

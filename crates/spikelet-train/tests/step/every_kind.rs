@@ -1,8 +1,6 @@
 //! Every kind of layer of a file: the checkpoint of a training is read, and evaluates as before.
 
-use spikelet_data::{
-    Dataset, ElementType, Field, InMemory, SequenceLabels, SequenceSplit, StepShape,
-};
+use spikelet_data::{Dataset, ElementType, Field, InMemory, Split};
 use spikelet_nn::network::{Network, layer_kinds};
 use spikelet_train::prelude::*;
 use spikelet_train::{Checkpoint, SampleShape, evaluate};
@@ -32,13 +30,7 @@ fn check(input: &[usize], layer: &str) -> Result<()> {
         "[network]\ninput = {input:?}\nneuron = \"lif\"\nlayers = [{layer}, \"flatten\", {{ linear = {CLASSES} }}]\n"
     );
     let network = Network::from_toml("net.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let split = SequenceSplit {
-        device_frames: None,
-        labels: SequenceLabels::Sequence,
-        train: sequences(input, 6)?,
-        validation: None,
-        test: sequences(input, 5)?,
-    };
+    let split = Split::new(sequences(input, 6)?, sequences(input, 5)?);
     let mut settings = Settings {
         batch_size: 3,
         epochs: 1,
@@ -55,20 +47,14 @@ fn check(input: &[usize], layer: &str) -> Result<()> {
     let expected = report.last().and_then(|epoch| epoch.test.clone());
     let checkpoint = Checkpoint::read(folder.path().join("last.safetensors"))?;
     let module = network.module()?;
-    let sample = SampleShape::Sequence {
-        steps: T,
-        shape: StepShape::of(input).expect("features or frames"),
-        labels: SequenceLabels::Sequence,
-        varies: false,
-        device_frames: None,
-    };
+    let sample = SampleShape::of_dataset(&*split.test)?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     checkpoint.restore(&*module, sample, &mut store)?;
     // Nothing of the network is lost.
     for name in checkpoint.model_tensors().into_keys() {
         assert!(store.ty(name).is_some(), "{name}");
     }
-    let found = evaluate(&*module, &settings, &split, &mut store)?;
+    let found = evaluate(&*module, &settings, &split.test, &mut store)?;
     assert_eq!(Some(found.loss), expected.map(|test| test.loss));
     Ok(())
 }
