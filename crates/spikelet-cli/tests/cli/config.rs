@@ -2,6 +2,7 @@
 
 use crate::common::{complaint, mentions, said, said_json};
 use serde_json::Value;
+use spikelet::data::{DataOptions, NamedDataset, named_datasets};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -190,9 +191,13 @@ fn recipes_are_read_and_train_as_their_commands() {
         let recipe = recipe.to_string_lossy();
         let text = said(&["config", &recipe]);
         // Sequences have the time steps of their data set.
-        let entries = spikelet::data::entries();
-        let mut sequences = entries.iter().filter(|entry| !entry.is_images());
-        if sequences.any(|entry| text.contains(&format!("dataset = \"{}\"", entry.name))) {
+        let named = |dataset: &&dyn NamedDataset| {
+            text.contains(&format!("dataset = \"{}\"", dataset.name()))
+        };
+        let fields = |dataset: &dyn NamedDataset| dataset.fields(&DataOptions::default());
+        let dataset = named_datasets().find(named).map(fields);
+        let fields = dataset.map(|fields| fields.expect("the default options"));
+        if fields.is_some_and(|fields| fields.iter().any(|field| field.sequence)) {
             said(&["plan", &recipe, "--device", "cpu", "-b", "2"]);
             continue;
         }

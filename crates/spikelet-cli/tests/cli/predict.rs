@@ -3,11 +3,11 @@
 use crate::common::{code, complaint, golden, mentions, run, said, said_json, stderr, stdout};
 use crate::json_page::check;
 use serde_json::Value;
-use spikelet::data::{ImageDataset, synthetic};
+use spikelet::data::synthetic;
 use spikelet::train::Checkpoint;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// A network without random numbers, trained for a moment.
@@ -29,9 +29,15 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
     }
 });
 
-/// The first test images, which `spikelet show` has too.
-fn digits() -> Arc<ImageDataset> {
-    synthetic::digits_of(0, 1, 100).test
+/// The pixels of the first test images, which `spikelet show` has too.
+fn digits() -> Vec<Vec<u8>> {
+    let test = synthetic::digits_of(0, 1, 100).test;
+    let pixels = |k| {
+        let sample = test.sample(k).expect("it is in memory");
+        let image = sample.require("images").expect("the field");
+        image.as_u8().expect("bytes").to_vec()
+    };
+    (0..test.len()).map(pixels).collect()
 }
 
 fn write_png(path: &Path, [channels, height, width]: [usize; 3], pixels: &[u8]) {
@@ -73,8 +79,7 @@ fn folder_with(make: impl FnOnce(&Path)) -> TempDir {
 fn a_picture_of_a_test_image_has_the_scores_that_show_prints() {
     let shown = &said_json(&["show", &RUN.checkpoint, "--index", "3"])[0];
     let folder = folder_with(|at| {
-        let image = digits().image(3).expect("it exists").to_vec();
-        write_png(&at.join("three.png"), [1, 28, 28], &image);
+        write_png(&at.join("three.png"), [1, 28, 28], &digits()[3]);
     });
     let found = &predict(&[&text(&folder.path().join("three.png"))])[0];
     assert_eq!(found["scores"], shown["scores"]);
@@ -100,7 +105,7 @@ fn a_picture_of_a_test_image_has_the_scores_that_show_prints() {
 #[test]
 fn arrays_of_bytes_and_of_floats_have_the_same_scores_whatever_their_axes() {
     let digits = digits();
-    let image = digits.image(7).expect("it exists");
+    let image = &digits[7];
     let floats: Vec<u8> = (image.iter())
         .flat_map(|&pixel| (f32::from(pixel) / 255.0).to_le_bytes())
         .collect();
@@ -132,9 +137,13 @@ fn scores_do_not_depend_on_the_images_beside_an_image() {
     let digits = digits();
     let folder = folder_with(|at| {
         // More than one batch, of which the last is smaller.
-        write_npy(&at.join("all.npy"), "|u1", "(100, 28, 28)", &digits.images);
-        let last = digits.image(99).expect("it exists");
-        write_png(&at.join("last.png"), [1, 28, 28], last);
+        write_npy(
+            &at.join("all.npy"),
+            "|u1",
+            "(100, 28, 28)",
+            &digits.concat(),
+        );
+        write_png(&at.join("last.png"), [1, 28, 28], &digits[99]);
     });
     let all = predict(&[&text(&folder.path().join("all.npy"))]);
     assert_eq!(all.len(), 100);
@@ -229,18 +238,10 @@ fn files_behind_a_damaged_one_are_classified() {
     let folder = folder_with(|at| {
         let digits = digits();
         fs::write(at.join("a.png"), "GIF89a").expect("it is written");
-        write_png(
-            &at.join("b.png"),
-            [1, 28, 28],
-            digits.image(0).expect("an image"),
-        );
+        write_png(&at.join("b.png"), [1, 28, 28], &digits[0]);
         let whole = fs::read(at.join("b.png")).expect("a file");
         fs::write(at.join("c.png"), &whole[..whole.len() / 2]).expect("it is written");
-        write_png(
-            &at.join("d.png"),
-            [1, 28, 28],
-            digits.image(1).expect("an image"),
-        );
+        write_png(&at.join("d.png"), [1, 28, 28], &digits[1]);
     });
     let words = ["predict", &RUN.checkpoint, &text(folder.path())];
     let output = run(&words);
@@ -277,8 +278,7 @@ fn names_of_classes_cannot_control_the_terminal() {
             .expect("it is written");
         let digits = digits();
         for k in 0..2 {
-            let image = digits.image(k).expect("it exists");
-            write_png(&at.join(format!("{k}.png")), [1, 28, 28], image);
+            write_png(&at.join(format!("{k}.png")), [1, 28, 28], &digits[k]);
         }
     });
     let checkpoint = text(&folder.path().join("hostile.safetensors"));
@@ -295,8 +295,7 @@ fn the_picture_of_the_spikes_names_the_files() {
     let folder = folder_with(|at| {
         let digits = digits();
         for k in 0..2 {
-            let image = digits.image(k).expect("it exists");
-            write_png(&at.join(format!("digit-{k}.png")), [1, 28, 28], image);
+            write_png(&at.join(format!("digit-{k}.png")), [1, 28, 28], &digits[k]);
         }
     });
     let out = text(&folder.path().join("picture.svg"));
@@ -411,7 +410,7 @@ fn a_network_that_was_trained_on_mixed_images_predicts_and_is_evaluated() {
     let checkpoint = format!("{out}/last.safetensors");
     let picture = folder.path().join("digit.png");
     let digits = digits();
-    write_png(&picture, digits.shape, digits.image(0).expect("an image"));
+    write_png(&picture, [1, 28, 28], &digits[0]);
     let found = said_json(&["predict", &checkpoint, &text(&picture)]);
     assert_eq!(found.len(), 1);
     for command in ["eval", "energy"] {

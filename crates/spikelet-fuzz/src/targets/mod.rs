@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use spikelet::data::download::unpack_archive;
-use spikelet::data::{Files, ImageDataset, cifar10, idx};
+use spikelet::data::{Dataset, Files, InMemory, cifar10, idx};
 use spikelet::distributed::{Address, Role, Secret, fuzzing};
 use spikelet::graph::{Backend, Tensor};
 use spikelet::log::jsonl::{self, JsonLines};
@@ -251,12 +251,15 @@ fn settings() -> Settings {
     }
 }
 
-fn images() -> &'static Arc<ImageDataset> {
-    static IMAGES: OnceLock<Arc<ImageDataset>> = OnceLock::new();
+/// Channels, height and width of the images.
+const STRIPES: [usize; 3] = [1, 1, 28];
+
+fn images() -> &'static Arc<dyn Dataset> {
+    static IMAGES: OnceLock<Arc<dyn Dataset>> = OnceLock::new();
     IMAGES.get_or_init(|| {
         let classes = (0..10).map(|class| class.to_string()).collect();
         let images = (0..28 * 3).map(|pixel| pixel * 3).collect();
-        let data = ImageDataset::new("stripes", images, vec![0, 5, 9], [1, 1, 28], classes);
+        let data = InMemory::images("stripes", images, vec![0, 5, 9], STRIPES, classes);
         Arc::new(data.expect("three images"))
     })
 }
@@ -327,7 +330,7 @@ fn checkpoint(bytes: &[u8], folder: &Path) {
         return;
     };
     let mut store = VarStore::new(cpu());
-    let restored = checkpoint.restore(&*module, images().shape, &mut store);
+    let restored = checkpoint.restore(&*module, STRIPES, &mut store);
     if restored.is_ok() {
         let _ = evaluate(&*module, settings, images(), &mut store);
     }
