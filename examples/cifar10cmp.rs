@@ -44,11 +44,11 @@ fn main() -> Result<()> {
     let partition = net.partition(count, Some(time_steps / 5))?;
     let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     for k in 1..=20 {
-        let found = step.run(&images.batch(count, k), k, 1.0)?;
+        let found = step.run(&images.batch(count, k)?, k, 1.0)?;
         println!("step {k:2}: loss {:.4}", found.loss);
     }
 
-    let batch = images.batch(count, 0);
+    let batch = images.batch(count, 0)?;
     let pixels = batch.f32("images")?.to_vec();
     let image = Tensor::f32([count, 3, SIZE, SIZE], pixels.clone());
     let repeated = pixels.repeat(time_steps);

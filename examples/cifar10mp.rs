@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     let start = Instant::now();
     for k in 1..=STEPS {
-        let found = step.run(&images.batch(batch, k), k, 1.0)?;
+        let found = step.run(&images.batch(batch, k)?, k, 1.0)?;
         let correct = 100.0 * found.get("accuracy").unwrap_or(0.0);
         println!("step {k:2}: loss {:.4}, {correct:.0} % correct", found.loss);
     }
@@ -62,7 +62,7 @@ fn main() -> Result<()> {
     }
 
     step.record_timeline();
-    step.run(&images.batch(batch, 0), STEPS + 1, 1.0)?;
+    step.run(&images.batch(batch, 0)?, STEPS + 1, 1.0)?;
     let trace = step.timeline().expect("it was watched");
     trace.save_json(folder.join("cifar10mp.json"))?;
     trace.save_svg(folder.join("cifar10mp.svg"))?;

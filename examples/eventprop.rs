@@ -5,7 +5,7 @@
 //! the epoch whose weights are tested at the end; the test images are read once. After each epoch the state file is
 //! replaced; a killed program continues from it when it is started again with the same options.
 
-use spikelet::data::ImageDataset;
+use spikelet::data::{Dataset, image_shape};
 use spikelet::eventprop::{
     Adam, CrossEntropy, Functional, LifLayer, Network, Readout, Rules, SilentPush, SpikeTrain,
     TimeConstants, Weights,
@@ -105,18 +105,20 @@ struct Digits {
 }
 
 impl Digits {
-    fn new(images: &ImageDataset, most: usize) -> Self {
+    fn new(images: &dyn Dataset, most: usize) -> spikelet::data::Result<Self> {
         let count = images.len().min(most);
-        let samples = (0..count).filter_map(|k| images.image(k)).map(latency_code);
-        Self {
-            samples: samples.collect(),
-            labels: images
-                .labels
-                .iter()
-                .take(count)
-                .map(|&label| label as usize)
-                .collect(),
-        }
+        let encoded = |k| {
+            let sample = images.sample(k)?;
+            let pixels = sample.require("images")?.as_u8();
+            Ok(latency_code(pixels.unwrap_or_default()))
+        };
+        let labels = images.labels()?.into_iter().take(count);
+        Ok(Self {
+            samples: (0..count)
+                .map(encoded)
+                .collect::<spikelet::data::Result<_>>()?,
+            labels: labels.map(|label| label as usize).collect(),
+        })
     }
 
     fn accuracy(&self, network: &Network) -> Result<f64, Box<dyn Error>> {
@@ -304,10 +306,12 @@ fn run() -> Result<(), Box<dyn Error>> {
         Some(folder) => spikelet::data::mnist::load(folder)?,
         None => spikelet::data::synthetic::digits(options.seed),
     };
-    let (train, validation) = digits.train.split_off(0.1)?;
-    let train = Digits::new(&train, options.train);
-    let validation = Digits::new(&validation, options.train);
-    let mut state = State::new(&options, digits.train.image_len() + 1)?;
+    let (train, validation) = digits.parts(0.1)?;
+    let validation = validation.ok_or("a tenth of the images is for validation")?;
+    let train = Digits::new(&*train, options.train)?;
+    let validation = Digits::new(&*validation, options.train)?;
+    let pixels: usize = image_shape(&*digits.train)?.iter().product();
+    let mut state = State::new(&options, pixels + 1)?;
     if let Some(path) = options.state.as_deref().filter(|path| path.exists()) {
         state.read(path, &options)?;
     }
@@ -334,7 +338,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             ),
         }
     }
-    let test = Digits::new(&digits.test, usize::MAX).accuracy(&state.best)?;
+    let test = Digits::new(&*digits.test, usize::MAX)?.accuracy(&state.best)?;
     let (epoch, seconds) = (state.best_epoch, state.seconds);
     match options.json {
         true => println!(

@@ -1,9 +1,10 @@
 //! Ranks, here threads, that train one network.
 
+use crate::changed_images::changed_images;
 use crate::largest;
 
 use largest::larger;
-use spikelet::data::{ImageDataset, Split, synthetic};
+use spikelet::data::{Split, synthetic};
 use spikelet::distributed::{
     Address, ENDED_BY_ANOTHER_RANK, Fingerprint, RankError, RankGroup, Timeouts, World,
 };
@@ -12,7 +13,6 @@ use spikelet::tensors::TensorFile;
 use spikelet::train::FitReport;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -194,13 +194,8 @@ fn running_statistics_of_ranks_are_one_network_s() {
 
 /// Nothing but black in one image.
 fn with_a_black_image(data: &Split) -> Split {
-    let mut train: ImageDataset = (*data.train).clone();
-    let pixels = train.image_len();
-    train.images[..pixels].fill(0);
-    Split {
-        train: Arc::new(train),
-        test: data.test.clone(),
-    }
+    let train = changed_images(&*data.train, |pixels, _| pixels[..784].fill(0));
+    Split::new(train, data.test.clone())
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "auto-cuda")]
 mod auto_cuda;
+#[path = "../crates/spikelet-train/tests/health/changed_images.rs"]
+mod changed_images;
 mod convolution;
 mod cuda;
 mod data_parallel;

@@ -1,6 +1,7 @@
 //! A run that was stopped and resumed ends with the bits of the unbroken one.
 
-use spikelet::data::synthetic;
+use crate::changed_images::changed_images;
+use spikelet::data::{image_shape, synthetic};
 use spikelet::network::Network;
 use spikelet::optim::schedule::Plateau;
 use spikelet::optim::{LrSchedule, OPTIMIZERS};
@@ -165,8 +166,7 @@ fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
 
     // As many images, of which one has another label.
     let mut other = synthetic::digits_of(0, 512, 128);
-    let train = std::sync::Arc::make_mut(&mut other.train);
-    train.labels[7] = (train.labels[7] + 1) % 10;
+    other.train = changed_images(&*other.train, |_, labels| labels[7] = (labels[7] + 1) % 10);
     let trainer = Trainer::network(&network(), settings(2))?.folder(folder.path());
     let CheckpointProblem::OtherRun(found) = problem(trainer.resume(true).fit(&other)) else {
         panic!("another problem");
@@ -349,7 +349,7 @@ fn a_module_of_one_s_own_is_resumed_bit_for_bit() -> Result<()> {
 fn a_checkpoint_is_restored_into_its_own_network_alone() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let data = synthetic::digits_of(0, 512, 128);
-    let image = data.test.shape;
+    let image = image_shape(&*data.test)?;
     let outcome = Trainer::new(own(), settings(1))
         .folder(folder.path())
         .fit(&data)?;

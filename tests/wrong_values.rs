@@ -51,7 +51,7 @@ fn a_network_has_one_score_for_each_class() -> Result<()> {
             };
             assert_eq!(
                 (scores, dataset, classes),
-                (outputs, data.test.name.clone(), 10)
+                (outputs, data.test.name().to_string(), 10)
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Shared by `cifar10mp` and `cifar10cmp`: the tutorial's network in five stages, its devices, and images.
 
-use spikelet::data::{Batch, ImageDataset, cifar10};
+use spikelet::data::{Batch, Dataset, cifar10};
 use spikelet::pipeline::ModelPipeline;
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub fn tau(argument: Option<String>) -> Result<f64> {
 pub const SIZE: usize = 32;
 
 /// CIFAR-10's training images in order; generated stripes if its files do not exist.
-pub struct Images(pub Option<Arc<ImageDataset>>);
+pub struct Images(pub Option<Arc<dyn Dataset>>);
 
 impl Images {
     /// Searches `$SPIKELET_DATA`, or `data`, and prints the data set that is used.
@@ -91,20 +91,20 @@ impl Images {
     }
 
     /// The images of training step `step`.
-    pub fn batch(&self, count: usize, step: u64) -> Batch {
+    pub fn batch(&self, count: usize, step: u64) -> Result<Batch> {
         let first = step as usize * count;
-        let numbers = first..first + count;
         let image = |k: usize| match &self.0 {
             Some(data) => {
-                let k = k % data.len();
-                let pixels = data.image(k).unwrap_or_default().iter();
-                let pixels = pixels.map(|p| f32::from(*p) / 255.0).collect();
-                (pixels, i64::from(data.labels[k]))
+                let sample = data.sample(k % data.len())?;
+                let pixels = sample.require("images")?.as_u8().unwrap_or_default().iter();
+                let labels = sample.require("labels")?.as_i64().unwrap_or_default();
+                Ok((pixels.map(|p| f32::from(*p) / 255.0).collect(), labels[0]))
             }
-            None => stripes(k),
+            None => Ok(stripes(k)),
         };
-        let (images, labels): (Vec<Vec<f32>>, Vec<i64>) = numbers.map(image).unzip();
-        Batch::of_images([3, SIZE, SIZE], images.concat(), labels)
+        let images = (first..first + count).map(image);
+        let (images, labels): (Vec<Vec<f32>>, Vec<i64>) = images.collect::<Result<_>>()?;
+        Ok(Batch::of_images([3, SIZE, SIZE], images.concat(), labels))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::labels::{CLASSES, Responses, prediction};
 use super::network::{Network, Size};
 use super::options::Options;
-use spikelet::data::{ImageDataset, Split};
+use spikelet::data::{Dataset, Split, image_shape};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::path::Path;
@@ -68,6 +68,14 @@ pub struct Progress {
     pub seconds: f64,
 }
 
+/// The pixels of an image, and its class.
+fn image(set: &dyn Dataset, index: usize) -> Result<(Vec<u8>, usize)> {
+    let sample = set.sample(index)?;
+    let pixels = sample.require("images")?.as_u8().unwrap_or_default();
+    let labels = sample.require("labels")?.as_i64().unwrap_or_default();
+    Ok((pixels.to_vec(), labels[0] as usize))
+}
+
 /// A run of the program.
 pub struct Experiment {
     options: Options,
@@ -79,14 +87,15 @@ pub struct Experiment {
 impl Experiment {
     pub fn new(options: &Options, digits: Split, device: Arc<dyn Backend>) -> Result<Self> {
         for (name, set) in [("training", &digits.train), ("test", &digits.test)] {
-            if set.is_empty() {
+            if set.len() == 0 {
                 return Err(Error::invalid(
                     "--data",
                     format!("there are no {name} images"),
                     "give a folder with MNIST's four files",
                 ));
             }
-            if let Some(label) = set.labels.iter().find(|label| **label as usize >= CLASSES) {
+            let is_stray = |label: &i64| !(0..CLASSES as i64).contains(label);
+            if let Some(label) = set.labels()?.into_iter().find(is_stray) {
                 return Err(Error::invalid(
                     "--data",
                     format!("a label of the {name} images is {label}"),
@@ -100,7 +109,7 @@ impl Experiment {
         options.label_images = Some(labeled.min(digits.train.len()));
         options.test_images = options.test_images.min(digits.test.len());
         let size = Size {
-            pixels: digits.train.image_len(),
+            pixels: image_shape(&*digits.train)?.iter().product(),
             neurons: options.neurons,
         };
         let fixed = FIXED_BATCH.min(options.test_images.max(labeled));
@@ -127,7 +136,7 @@ impl Experiment {
     }
 
     /// The images of the current phase, and how often one is shown altogether.
-    fn images(&self) -> (&Arc<ImageDataset>, usize, usize) {
+    fn images(&self) -> (&Arc<dyn Dataset>, usize, usize) {
         let Options { images, passes, .. } = self.options;
         match self.progress.phase {
             Phase::Learn => (&self.digits.train, images, images * passes),
@@ -162,9 +171,11 @@ impl Experiment {
                 progress.next += 1;
             }
         }
-        let pixels = |shown: Shown| Some((set.image(shown.image)?, shown.intensity));
-        let shown: Vec<_> = (progress.places.iter())
-            .map(|place| place.and_then(pixels))
+        let images = (progress.places.iter())
+            .map(|place| place.map(|shown| image(&*set, shown.image)).transpose())
+            .collect::<Result<Vec<_>>>()?;
+        let shown: Vec<_> = (progress.places.iter().zip(&images))
+            .map(|(place, image)| Some((&image.as_ref()?.0[..], place.as_ref()?.intensity)))
             .collect();
         let counts = self.network.present(learns, progress.number, &shown)?;
         progress.number += 1;
@@ -173,7 +184,7 @@ impl Experiment {
             _ => vec![],
         };
         for (k, counts) in counts.iter().enumerate() {
-            let Some(shown) = &mut progress.places[k] else {
+            let (Some(shown), &Some((_, label))) = (&mut progress.places[k], &images[k]) else {
                 continue;
             };
             progress.presentations += 1;
@@ -182,7 +193,6 @@ impl Experiment {
                 shown.intensity += 1.0;
                 continue;
             }
-            let label = set.labels[shown.image] as usize;
             match progress.phase {
                 Phase::Label => progress.responses.add(label, counts),
                 Phase::Test => {
@@ -209,10 +219,10 @@ impl Experiment {
     }
 
     /// The options and the data of the run.
-    fn identity(&self) -> String {
-        let digest = self.digits.digest();
+    fn identity(&self) -> Result<String> {
+        let digest = self.digits.digest()?;
         let data: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
-        format!("{}, data {data}", self.options.identity())
+        Ok(format!("{}, data {data}", self.options.identity()))
     }
 
     /// Writes the state.
@@ -246,7 +256,7 @@ impl Experiment {
         let spikes = p.responses.spikes.iter().flatten();
         let responses = spikes.chain(&p.responses.images).map(|count| *count as f64);
         list("responses", responses.collect());
-        file.metadata.insert("run".to_string(), self.identity());
+        file.metadata.insert("run".to_string(), self.identity()?);
         file.write(path)
     }
 
@@ -258,7 +268,7 @@ impl Experiment {
             problem,
             help: "use the options and the data of its run, or another --checkpoint".to_string(),
         };
-        let (found, expected) = (file.metadata.get("run"), self.identity());
+        let (found, expected) = (file.metadata.get("run"), self.identity()?);
         if found != Some(&expected) {
             let found = found.map_or("an unknown run", String::as_str);
             return Err(wrong(format!("it is of {found}; this run is {expected}")));

@@ -33,12 +33,12 @@ fn the_network_of_the_tutorial_learns_and_spikes_alike_from_a_constant_image() -
     let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     let mut losses = vec![];
     for k in 1..=30 {
-        losses.push(step.run(&images.batch(BATCH, k), k, 1.0)?.loss);
+        losses.push(step.run(&images.batch(BATCH, k)?, k, 1.0)?.loss);
     }
     let last = losses[25..].iter().sum::<f64>() / 5.0;
     assert!(last < losses[0] - 0.1, "{losses:?}");
 
-    let pixels = images.batch(BATCH, 0).f32("images")?.to_vec();
+    let pixels = images.batch(BATCH, 0)?.f32("images")?.to_vec();
     let image = Tensor::f32([BATCH, 3, SIZE, SIZE], pixels.clone());
     let sequence = Tensor::f32([STEPS, BATCH, 3, SIZE, SIZE], pixels.repeat(STEPS));
     let constant = net.constant_forward(&image, STEPS, Reduce::Sum)?.to_f64();
