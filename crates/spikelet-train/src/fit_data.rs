@@ -8,7 +8,7 @@ use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Split};
+use spikelet_data::{DataLoader, Split, image_shape};
 use spikelet_nn::loss::Loss;
 use std::path::PathBuf;
 
@@ -175,8 +175,9 @@ impl RunData {
             None => (data.train.clone(), data.validation.clone()),
         };
         let mut train = data.training(train, subject.training_batches())?;
-        let classes = data.class_names().len();
-        if let Some(mixture) = subject.settings().and_then(|own| own.mixture(classes)) {
+        let (has_images, classes) = (image_shape(&*data.test).is_ok(), data.class_names().len());
+        let settings = subject.settings().filter(|_| has_images);
+        if let Some(mixture) = settings.and_then(|own| own.mixture(classes)) {
             train = train.batch_transform(mixture)?;
         }
         let evaluated = |samples| DataLoader::new(samples, subject.test_batches());

@@ -342,8 +342,8 @@ fn failed(error: data::Error, name: DataName, network: &Network) -> Failure {
             "name a folder with train/CLASS/FILE and test/CLASS/FILE (or val), or with CLASS/FILE, with --data-dir; \
              --dataset synthetic-images needs no files",
         ),
-        data::Error::UnknownSplit { known, .. } if known.is_empty() => Failure::argument(
-            format!("{} has one split", name.word()),
+        data::Error::UnknownSplit { known, given, .. } if known.is_empty() => Failure::argument(
+            format!("{} has no split `{given}`", name.word()),
             "leave --split out: only data sets of sequences have splits",
         ),
         _ => spikelet::Error::from(error).into(),

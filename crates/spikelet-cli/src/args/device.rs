@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use spikelet::graph::Backend;
+use spikelet::schema::UnknownName;
 use spikelet::train::experiment::DeviceSettings;
 use spikelet::{Error, device};
 use std::sync::Arc;
@@ -47,6 +48,7 @@ fn threads(text: &str) -> Result<usize, String> {
 pub fn open_device(name: &str, threads: usize) -> Result<Arc<dyn Backend>, Failure> {
     device::find(name, threads).map_err(|error| match error {
         Error::Invalid { .. } => Failure::wrong(&error),
+        error if error.downcast_ref::<UnknownName>().is_some() => Failure::wrong(&error),
         error => error.into(),
     })
 }

@@ -129,7 +129,10 @@ fn invalid_pipelines_are_errors_that_name_the_cause() {
     let small = ["--train-images", "256", "--test-images", "20"];
     let words = ["train", "--pipeline", "abacus,cpu:1"];
     let message = complaint(&[&words[..], &small].concat(), 2);
-    assert!(message.contains("`abacus` is not known"), "{message}");
+    assert!(
+        message.contains("no device is called `abacus`"),
+        "{message}"
+    );
     let message = complaint(&["train", "--split-size", "4"], 2);
     assert!(message.contains("--pipeline"), "{message}");
 }
