@@ -169,7 +169,7 @@ pub trait NamedDataset: Debug + Send + Sync {
         false
     }
 
-    /// Reads or generates its samples; called by [`load`](NamedDataset::load), which keeps the first ones and checks the name of the
+    /// Reads or generates its samples; called by `load`, which keeps the first ones and checks the name of the
     /// split.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Generated Braille letters of the shape of [`braille`](crate::braille): 980 training, 280 validation and 140 test
+//! Generated Braille letters of the shape of [`braille`]: 980 training, 280 validation and 140 test
 //! sequences of 256 steps and 12 channels, without files.
 //!
 //! A fingertip with 4 × 3 touch sensors slides over the dots of a letter. A sensor's response is the sum of Gaussians of

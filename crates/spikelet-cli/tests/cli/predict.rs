@@ -277,8 +277,8 @@ fn names_of_classes_cannot_control_the_terminal() {
             .write(at.join("hostile.safetensors"))
             .expect("it is written");
         let digits = digits();
-        for k in 0..2 {
-            write_png(&at.join(format!("{k}.png")), [1, 28, 28], &digits[k]);
+        for (k, digit) in digits.iter().take(2).enumerate() {
+            write_png(&at.join(format!("{k}.png")), [1, 28, 28], digit);
         }
     });
     let checkpoint = text(&folder.path().join("hostile.safetensors"));
@@ -294,8 +294,8 @@ fn names_of_classes_cannot_control_the_terminal() {
 fn the_picture_of_the_spikes_names_the_files() {
     let folder = folder_with(|at| {
         let digits = digits();
-        for k in 0..2 {
-            write_png(&at.join(format!("digit-{k}.png")), [1, 28, 28], &digits[k]);
+        for (k, digit) in digits.iter().take(2).enumerate() {
+            write_png(&at.join(format!("digit-{k}.png")), [1, 28, 28], digit);
         }
     });
     let out = text(&folder.path().join("picture.svg"));

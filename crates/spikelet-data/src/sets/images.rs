@@ -30,8 +30,8 @@ impl InMemory {
         classes: Vec<String>,
     ) -> Result<Self> {
         let (dataset, len) = (name.into(), labels.len());
-        let sizes = shape.iter();
-        let expected = sizes.fold(Some(len), |product, &size| product?.checked_mul(size));
+        let mut sizes = shape.iter();
+        let expected = sizes.try_fold(len, |product, &size| product.checked_mul(size));
         let Some(expected) = expected.filter(|&bytes| bytes > 0 && u32::try_from(len).is_ok())
         else {
             return Err(Error::Shape {

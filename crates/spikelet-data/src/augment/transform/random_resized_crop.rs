@@ -16,7 +16,7 @@ use spikelet_schema::document::{Content, Node};
 
 /// A random crop that is resized to one size, bilinearly with antialiasing: the usual augmentation of ImageNet.
 ///
-/// Without `size` it is resized to the size of the image. Of images in files, [`LazySplit`](crate::LazySplit) then crops the
+/// Without `size` it is resized to the size of the image. Of images in files, [`Split::training`](crate::Split::training) then crops the
 /// image as it is in its file, and resizes the crop to the size that the network takes.
 ///
 /// An area or ratio that does not fit into the image is drawn again; after ten draws the crop is the largest in the
