@@ -181,10 +181,7 @@ impl PySamples {
         }
         let shares = [1.0 - fraction, fraction];
         let parts = spikelet::data::split(self.dataset.clone(), &shares, seed).map_err(raise)?;
-        let mut parts = parts.into_iter().map(|part| Self {
-            dataset: part,
-            ..*self
-        });
+        let mut parts = parts.into_iter().map(|part| Self { dataset: part });
         match (parts.next(), parts.next()) {
             (Some(first), Some(second)) => Ok((first, second)),
             _ => Err(invalid(
@@ -200,7 +197,6 @@ impl PySamples {
         let subset = Subset::new(self.dataset.clone(), indices).map_err(raise)?;
         Ok(Self {
             dataset: Arc::new(subset),
-            ..*self
         })
     }
 }
