@@ -98,7 +98,7 @@ def test_recordings_of_a_folder_are_a_data_set(recording, tmp_path):
     copy = pickle.loads(pickle.dumps(found))
     copy.transform = len
     assert copy[0][0] == 1000
-    with pytest.raises(ValueError, match="folder"):
+    with pytest.raises(ValueError, match="did you mean `n-mnist`"):
         events.recordings("n-mnits", tmp_path)
 
 

@@ -45,7 +45,9 @@ def built(spec, shape):
         factor = surrogate.pop("factor", None)
         made = SURROGATES[surrogate.pop("name")](**surrogate)
         given["surrogate"] = made if factor is None else st.surrogate.Scaled(made, factor)
-    return NEURONS[spec["neuron"]](**given, shape=shape)
+    name = spec["neuron"]
+    # Cells of recurrent layers once had the names of the layers.
+    return NEURONS.get(name, NEURONS.get(f"{name}_cell"))(**given, shape=shape)
 
 
 def near(given, expected, tolerance):
