@@ -143,10 +143,14 @@ fn of_kind(kind: &Kind, field: &Field) -> Json {
         Kind::Table(declaration) => json_schema(declaration),
         Kind::Member { family, names, .. } => {
             let names = names();
-            let name = json!({"enum": names, "description": format!("name of a {family}")});
-            let table =
-                json!({"type": "object", "properties": {"name": name}, "required": ["name"]});
-            json!({"anyOf": [{"enum": names}, table]})
+            // Former names are read too. A text may have values behind the name, and a table may have the name as a key.
+            let name = json!({
+                "anyOf": [{"enum": names}, {"type": "string"}],
+                "description": format!("name of a {family}"),
+            });
+            let words = json!({"type": "string", "pattern": "[ :=]"});
+            let table = json!({"type": "object", "properties": {"name": name}});
+            json!({"anyOf": [{"enum": names}, words, table]})
         }
         Kind::Other(_, schema) => schema(),
     }

@@ -2,9 +2,9 @@
 
 use super::data::dataset_names;
 use super::{Experiment, NETWORK, TABLES};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use spikelet_nn::network::{LayerKind, Model, layer_kinds};
-use spikelet_schema::{Schema, json_schema};
+use spikelet_schema::{Field, Kind, Schema, json_schema};
 use std::collections::BTreeMap;
 
 /// The schema of a file.
@@ -68,31 +68,56 @@ fn network() -> Value {
 /// The place of the schema of a layer.
 const LAYER: &str = "#/properties/network/$defs/layer";
 
-/// The schema of a layer: a string, or a table with the key of a kind and the other keys of this kind.
+/// The schema of a layer: a string, or a table with the keys of its kind.
 fn layer() -> Value {
-    let kinds = layer_kinds();
-    let names: Vec<&str> = kinds.iter().map(LayerKind::name).collect();
-    let mut properties = Map::from_iter([
-        (
-            "name".to_string(),
-            json!({"type": "string", "description": "the layer's name"}),
-        ),
-        (
-            "layer".to_string(),
-            json!({"enum": names, "description": "a layer without a value"}),
-        ),
-    ]);
-    for kind in kinds {
-        for key in kind.keys() {
-            properties.entry(key.key).or_insert(json!({}));
-        }
-        let summary = kind.declaration.summary();
-        let description = match kind.declaration.main() {
-            None => summary.to_string(),
-            Some(value) => format!("{summary}; {}", value.phrase()),
-        };
-        properties.insert(kind.name().to_string(), json!({"description": description}));
+    let names: Vec<&str> = layer_kinds().iter().map(LayerKind::name).collect();
+    let word = json!({"enum": names});
+    let forms: Value = [word]
+        .into_iter()
+        .chain(layer_kinds().iter().map(table_of))
+        .collect();
+    json!({"anyOf": forms})
+}
+
+/// The schema of a layer of this kind: `{ KIND = value, … }`, or `{ layer = "KIND", … }` without a value.
+fn table_of(kind: &LayerKind) -> Value {
+    let (name, main) = (kind.name(), kind.declaration.main());
+    let mut properties = json!({
+        "name": {"type": "string", "description": "the layer's name"},
+        "layer": {"const": name, "description": "a layer without a value"},
+    });
+    for field in kind.keys() {
+        properties[field.key] = key(field);
     }
-    let table = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    json!({"anyOf": [{"enum": names}, table]})
+    if let Some(main) = main {
+        properties[name] = key(main);
+    }
+    let keys = kind.keys().into_iter().filter(|field| field.required);
+    let required: Vec<&str> = keys.map(|field| field.key).collect();
+    let mut table = json!({
+        "type": "object",
+        "description": kind.declaration.summary(),
+        "properties": properties, "required": required, "additionalProperties": false,
+    });
+    table["anyOf"] = match main.is_some_and(|main| main.required) {
+        true => json!([{"required": [name]}]),
+        false => json!([{"required": [name]}, {"required": ["layer"]}]),
+    };
+    table
+}
+
+/// The schema of a key of a layer, which may be layers.
+fn key(field: &Field) -> Value {
+    let is_layer = |kind: &Kind| matches!(kind, Kind::Member { family, .. } if *family == "layer");
+    let layer = json!({"$ref": LAYER});
+    let list = json!({"type": "array", "items": layer});
+    let either = match (field.kind)() {
+        Kind::List(of, _) if is_layer(&of) => {
+            let lists = json!({"type": "array", "items": {"anyOf": [layer, list]}});
+            json!([lists, layer])
+        }
+        kind if is_layer(&kind) => json!([layer, list]),
+        _ => return field.json_schema(),
+    };
+    json!({"anyOf": either, "description": field.summary()})
 }
