@@ -109,7 +109,7 @@ pub use image_error::ImageError;
 pub use image_folder::ImageFolder;
 pub use lazy_images::{LazyImages, SyntheticImages};
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
-pub use named::{DataOptions, NamedDataset, Origin, find, named_datasets};
+pub use named::{DataOptions, NamedDataset, Origin};
 pub use pixel_sequences::PixelSequences;
 pub use progress::Progress;
 pub use remote_file::RemoteFile;

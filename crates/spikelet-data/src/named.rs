@@ -2,51 +2,14 @@
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-use spikelet_schema::named;
 
 use crate::augment::Augment;
 use crate::error::{Error, Result};
 use crate::event_data::{EventRecordings, FrameSettings};
 use crate::field::Field;
-use crate::lazy_images::LazyImages;
 use crate::lines::first_names;
 use crate::progress::Progress;
 use crate::split::Split;
-
-/// The data set of this name.
-///
-/// ```
-/// let digits = spikelet_data::find("synthetic")?;
-/// let options = spikelet_data::DataOptions { train: Some(100), ..Default::default() };
-/// assert_eq!(digits.load(&options)?.train.len(), 100);
-/// assert!(spikelet_data::find("mnits").unwrap_err().to_string().contains("did you mean `mnist`?"));
-/// # Ok::<(), spikelet_data::Error>(())
-/// ```
-///
-/// # Errors
-/// [`Error::Unknown`].
-pub fn find(name: &str) -> Result<&'static dyn NamedDataset> {
-    Ok(named("data set", name, named_datasets(), |dataset| {
-        dataset.name()
-    })?)
-}
-
-/// All data sets, in the order of their declaration.
-///
-/// ```
-/// assert!(spikelet_data::named_datasets().any(|dataset| dataset.name() == "mnist"));
-/// ```
-pub fn named_datasets() -> impl Iterator<Item = &'static dyn NamedDataset> {
-    static ALL: LazyLock<Vec<Box<dyn NamedDataset>>> = LazyLock::new(|| {
-        let mut all = crate::modules();
-        all.extend(LazyImages::all().map(|images| Box::new(images) as Box<_>));
-        all.extend(EventRecordings::all().map(|recordings| Box::new(recordings) as Box<_>));
-        all
-    });
-    ALL.iter().map(|dataset| &**dataset)
-}
 
 /// What is read of a data set by its name. A data set has no use for the options of others.
 #[derive(Clone, Debug, PartialEq)]
@@ -218,14 +181,42 @@ impl dyn NamedDataset {
     }
 }
 
-/// Declares the data sets: a public module for each, with its `ENTRY`.
+/// Declares the data sets: a public module for each, with its `ENTRY`, in the root of the crate.
 macro_rules! data_sets {
     ($($module:ident,)*) => {
         $(pub mod $module;)*
 
-        /// Those of the modules.
-        fn modules() -> Vec<Box<dyn $crate::NamedDataset>> {
-            vec![$(Box::new($module::ENTRY)),*]
+        /// The data set of this name.
+        ///
+        /// ```
+        /// let digits = spikelet_data::find("synthetic")?;
+        /// let options = spikelet_data::DataOptions { train: Some(100), ..Default::default() };
+        /// assert_eq!(digits.load(&options)?.train.len(), 100);
+        /// assert!(spikelet_data::find("mnits").unwrap_err().to_string().contains("did you mean `mnist`?"));
+        /// # Ok::<(), spikelet_data::Error>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`Error::Unknown`].
+        pub fn find(name: &str) -> Result<&'static dyn NamedDataset> {
+            Ok(spikelet_schema::named("data set", name, named_datasets(), |dataset| {
+                dataset.name()
+            })?)
+        }
+
+        /// All data sets, in the order of their declaration.
+        ///
+        /// ```
+        /// assert!(spikelet_data::named_datasets().any(|dataset| dataset.name() == "mnist"));
+        /// ```
+        pub fn named_datasets() -> impl Iterator<Item = &'static dyn NamedDataset> {
+            static ALL: std::sync::LazyLock<Vec<Box<dyn NamedDataset>>> = std::sync::LazyLock::new(|| {
+                let mut all: Vec<Box<dyn NamedDataset>> = vec![$(Box::new($module::ENTRY)),*];
+                all.extend(LazyImages::all().map(|images| Box::new(images) as Box<_>));
+                all.extend(EventRecordings::all().map(|recordings| Box::new(recordings) as Box<_>));
+                all
+            });
+            ALL.iter().map(|dataset| &**dataset)
         }
     };
 }
@@ -234,7 +225,7 @@ pub(crate) use data_sets;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::named_datasets;
     use std::collections::BTreeSet;
 
     #[test]

@@ -57,9 +57,11 @@ fn constants_that_are_wrong_are_named() {
             spec["constants"][key] = value.clone()
         });
     }
-    refused("qcfs_l4", &["no kind of learning is called `lstm`"], |_, spec| {
-        spec["kind"] = json!("lstm")
-    });
+    refused(
+        "qcfs_l4",
+        &["no kind of learning is called `lstm`"],
+        |_, spec| spec["kind"] = json!("lstm"),
+    );
     refused("qcfs_l4", &["constants"], |_, spec| {
         spec["constants"] = Value::Null
     });
