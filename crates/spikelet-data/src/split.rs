@@ -41,7 +41,8 @@ type Samples = Arc<dyn Dataset>;
 ///
 /// Files of any number and size, read when they are needed:
 ///
-/// ```no_run
+#[cfg_attr(feature = "images", doc = "```no_run")]
+#[cfg_attr(not(feature = "images"), doc = "```ignore")]
 /// use std::sync::Arc;
 /// use spikelet_data::{CenterCrop, ImageFolder, Normalize, RandomFlip, RandomResizedCrop, Resize, Split};
 ///
