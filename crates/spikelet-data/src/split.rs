@@ -144,6 +144,12 @@ impl Split {
         self.train.class_names("labels")
     }
 
+    /// Whether samples have images, of one shape or of several.
+    #[must_use]
+    pub fn has_images(&self) -> bool {
+        has_images(&self.train)
+    }
+
     /// The usual normalization of pixels: that of the data set, or else mean and standard deviation of the training images.
     ///
     /// # Errors
@@ -279,6 +285,10 @@ impl Split {
     }
 }
 
+fn has_images(samples: &Samples) -> bool {
+    samples.fields().iter().any(|field| field.image)
+}
+
 /// The samples without a random `share`, and that share, the same for all seeds.
 fn held_out(train: &Samples, share: f64) -> Result<(Samples, Samples)> {
     let len = train.len();
@@ -289,8 +299,7 @@ fn held_out(train: &Samples, share: f64) -> Result<(Samples, Samples)> {
             len,
         });
     }
-    let is_image = train.fields().iter().any(|field| field.image);
-    if is_image && train.in_memory() {
+    if has_images(train) && train.in_memory() {
         let count = ((len as f64 * share).round() as usize).clamp(1, len - 1);
         let mut order: Vec<usize> = (0..len).collect();
         Generator::new(VALIDATION).shuffle(&mut order);

@@ -1,7 +1,7 @@
 //! Augmentation and normalization of images on the command line.
 
 use crate::failure::Failure;
-use spikelet::data::{Augment, Field, Normalize, Split};
+use spikelet::data::{Augment, Normalize, Split};
 use spikelet::document::DocumentError;
 use spikelet::train::{Normalization, experiment::Experiment};
 
@@ -97,8 +97,7 @@ pub fn normalization_of(
     data: &Split,
 ) -> Result<Option<Normalize>, Failure> {
     let normalization = &experiment.settings.normalize;
-    let is_image = |field: &Field| field.image;
-    if *normalization != Normalization::None && !data.train.fields().iter().any(is_image) {
+    if *normalization != Normalization::None && !data.has_images() {
         return Err(Failure::argument(
             format!("{} has sequences, and pixels are normalized", data.name()),
             "leave --normalize out; a layer of the network can normalize its input",

@@ -29,8 +29,7 @@ impl PySplit {
 
     /// The normalization of pixels that an experiment asks for.
     pub fn normalization(&self, wanted: &Normalization) -> PyResult<Option<Normalize>> {
-        let has_images = self.split.train.fields().iter().any(|field| field.image);
-        match has_images || *wanted == Normalization::None {
+        match self.split.has_images() || *wanted == Normalization::None {
             true => wanted.of(&self.split).map_err(raise),
             false => Err(invalid(
                 "data.normalize",

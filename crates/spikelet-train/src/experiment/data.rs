@@ -115,8 +115,8 @@ impl Experiment {
 
     /// Uses the data set of this name, which [`find`] knows; the first that fits the network for `None`. With another data
     /// set than before, split and frames are the default ones, and sequences get their number of time steps:
-    /// [`Settings::use_sequences`](crate::Settings::use_sequences). ImageNet brings its usual normalization and augmentation
-    /// ([`NamedDataset::augment`]), where there is none.
+    /// [`Settings::use_sequences`](crate::Settings::use_sequences). ImageNet sets its usual normalization, and its
+    /// usual augmentation ([`NamedDataset::augment`]) if no augmentation is set.
     pub fn use_dataset(&mut self, name: Option<String>) {
         if name == self.data.dataset {
             return;

@@ -300,7 +300,7 @@ fn check_encoder(settings: &Settings) -> Result<(), Failure> {
 
 /// The training and the test part of a data set of images.
 fn parts(data: &Split) -> Result<[Arc<dyn Dataset>; 2], Failure> {
-    match data.train.fields().iter().any(|field| field.image) {
+    match data.has_images() {
         true => Ok([data.train.clone(), data.test.clone()]),
         false => Err(Failure::argument(
             format!(
