@@ -1,8 +1,25 @@
 //! Digests of the identity of data.
 
 use sha2::{Digest, Sha256};
+use std::sync::OnceLock;
 
 use crate::events::Events;
+
+/// The digest of data that do not change, computed once. It is no part of their equality.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Once(OnceLock<[u8; 32]>);
+
+impl Once {
+    pub(crate) fn get_or(&self, digest: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
+        *self.0.get_or_init(digest)
+    }
+}
+
+impl PartialEq for Once {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
 
 /// A SHA-256 digest of parts, each preceded by its length.
 pub(crate) struct Parts(Sha256);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::bits::bit_words;
 use crate::collate::check_fields;
 use crate::dataset::{Dataset, check_index, first_labels};
-use crate::digest::Parts;
+use crate::digest::{Once, Parts};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::field::{ElementType, Field};
@@ -107,6 +107,8 @@ pub struct InMemory {
     fields: Vec<Field>,
     columns: Vec<(Column, Places)>,
     class_names: BTreeMap<String, Vec<String>>,
+    /// A run asks for it once for each part of the samples.
+    digest: Once,
 }
 
 impl InMemory {
@@ -118,6 +120,7 @@ impl InMemory {
             fields: Vec::new(),
             columns: Vec::new(),
             class_names: BTreeMap::new(),
+            digest: Once::default(),
         }
     }
 
@@ -236,6 +239,7 @@ impl InMemory {
     #[must_use]
     pub fn classes(mut self, field: impl Into<String>, names: Vec<String>) -> Self {
         self.class_names.insert(field.into(), names);
+        self.digest = Once::default();
         self
     }
 
@@ -253,10 +257,33 @@ impl InMemory {
             return Err(self.column_error(&field, problem));
         }
         self.len = Some(len);
+        self.digest = Once::default();
         self.fields.push(field);
         self.columns.push((values, places));
         check_fields(&self.name, &self.fields)?;
         Ok(self)
+    }
+
+    fn compute_digest(&self) -> [u8; 32] {
+        let mut digest = Parts::of("in memory").part(self.name.as_bytes());
+        for (field, (values, places)) in self.fields.iter().zip(&self.columns) {
+            digest = digest.part(field.to_string().as_bytes());
+            if let Places::Ragged { sizes, .. } = places {
+                digest = digest.values(sizes, |size| (size as u64).to_le_bytes());
+            }
+            digest = match values {
+                Column::U8(values) => digest.part(values),
+                Column::I64(values) => digest.values(values, i64::to_le_bytes),
+                Column::F32(values) => digest.values(values, f32::to_le_bytes),
+                Column::Bits(words) => digest.values(words, u64::to_le_bytes),
+                Column::Events(samples) => samples.iter().fold(digest, Parts::events),
+            };
+        }
+        for (field, names) in &self.class_names {
+            digest = digest.part(field.as_bytes()).number(names.len());
+            digest = (names.iter()).fold(digest, |digest, name| digest.part(name.as_bytes()));
+        }
+        digest.finish()
     }
 
     fn column_error(&self, field: &Field, problem: String) -> Error {
@@ -314,25 +341,7 @@ impl Dataset for InMemory {
     }
 
     fn digest(&self) -> Result<[u8; 32]> {
-        let mut digest = Parts::of("in memory").part(self.name.as_bytes());
-        for (field, (values, places)) in self.fields.iter().zip(&self.columns) {
-            digest = digest.part(field.to_string().as_bytes());
-            if let Places::Ragged { sizes, .. } = places {
-                digest = digest.values(sizes, |size| (size as u64).to_le_bytes());
-            }
-            digest = match values {
-                Column::U8(values) => digest.part(values),
-                Column::I64(values) => digest.values(values, i64::to_le_bytes),
-                Column::F32(values) => digest.values(values, f32::to_le_bytes),
-                Column::Bits(words) => digest.values(words, u64::to_le_bytes),
-                Column::Events(samples) => samples.iter().fold(digest, Parts::events),
-            };
-        }
-        for (field, names) in &self.class_names {
-            digest = digest.part(field.as_bytes()).number(names.len());
-            digest = (names.iter()).fold(digest, |digest, name| digest.part(name.as_bytes()));
-        }
-        Ok(digest.finish())
+        Ok(self.digest.get_or(|| self.compute_digest()))
     }
 
     fn labels(&self) -> Result<Vec<i64>> {
