@@ -16,7 +16,7 @@ from .. import _native, _part
 from .._part import Field, _plain
 from ._operators import call, describe, operators, state_dtype
 
-__all__ = ["Layer", "Neuron", "definition_of", "module_of", "state_of"]
+__all__ = ["FileLayer", "Layer", "Neuron", "definition_of", "module_of", "state_of"]
 
 
 def _json(value: Any) -> Any:
@@ -175,6 +175,52 @@ class Layer(nn.Module):
             )
         y, state = self.forward(x.unsqueeze(0), state)
         return cast(Tensor, y.squeeze(0)), state
+
+
+class FileLayer(Layer):
+    """A layer as in the files of networks, with a definition for training and one for evaluation."""
+
+    def __init__(self, layer: Mapping[str, Any], features: int) -> None:
+        super().__init__()
+        if not isinstance(features, int) or features < 1:
+            raise ValueError(f"{type(self).__name__} of {features!r} inputs; give the length of axis 2 of the input, at least 1")
+        self._modes = {}
+        for training in (False, True):
+            definition = definition_of({"layer": layer, "input": [features], "training": training})
+            # Evaluation may use fewer parameters.
+            params = describe(definition, (2, 1, features)).params
+            self._modes[training] = definition, tuple(name.replace(".", "_") for name, _, _ in params)
+        self._setup(self._modes[True][0], [(2, 1, features)])
+
+    def train(self, mode: bool = True) -> Any:
+        """Set whether the layer is trained; in evaluation, learned delays are rounded to time steps."""
+        super().train(mode)
+        self.definition, self._params = self._modes[bool(mode)]
+        return self
+
+    def forward(self, x: Tensor, state: Any = NO_STATE, time_steps: int = 0) -> Any:
+        """Run a sequence.
+
+        Parameters
+        ----------
+        x : Tensor [T, N, in]
+            The input.
+        state : NamedTuple of Tensor [N, ...], optional
+            The state before the first step. None starts from rest.
+        time_steps : int
+            Repeats an input of one step, `[1, N, in]`, without a copy.
+
+        Returns
+        -------
+        y : Tensor [T, N, out]
+            The output.
+        state : NamedTuple of Tensor [N, ...]
+            The state after the last step, if `state` was given.
+        """
+        if not self._states and isinstance(state, self.State):
+            # A layer without delays.
+            state = None
+        return super().forward(x, state, time_steps)
 
 
 class Neuron(Layer):

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
-from typing import Any
+from typing import Any, cast
 
-from ._layer import Layer, Neuron, definition_of
+import torch
+from torch import Tensor
+
+from ._layer import FileLayer, Neuron
 
 __all__ = ["Recurrent"]
 
 
-class Recurrent(Layer):
+class Recurrent(FileLayer):
     """Neurons whose spikes are fed back to their input through a weight matrix, `[T, N, features]` to the same shape.
 
-    `S[t] = neuron(X[t] + S[t-1] @ W.T)`. All time steps are one operator, forward and backward; there is no loop in Python. The
-    weight is the parameter `feedback_weight`, those of the neuron have the prefix `neuron_`.
+    `S[t] = neuron(X[t] + S[t-1] @ W.T)`. All time steps are one operator, forward and backward; there is no loop in Python. With
+    `max_delay`, each neuron that fires, or each synapse, has a learned delay; a delay of 0 is that of ordinary connections, one
+    step, and in evaluation (`eval()`) delays are rounded.
+
+    Attributes
+    ----------
+    feedback_weight : Parameter [features, features]
+        A row for each neuron that receives. Parameters of the neuron have the prefix `neuron_`.
+    feedback_delay : Parameter [features], or [features, features] with `synaptic=True`
+        With `max_delay`. Call `clamp_parameters()` after each step of an optimizer.
+    feedback_spread : Parameter [features]
+        With `spread=True`.
+    feedback_delay_width : buffer
+        With `max_delay`: the width of the triangle around a delay, at most `width`.
 
     Parameters
     ----------
@@ -23,6 +38,18 @@ class Recurrent(Layer):
         A neuron; its constants and its trainable constants are taken over, its parameters are created anew.
     features : int
         The number of neurons.
+    max_delay : int, optional
+        The longest learned delay, beside the step of ordinary connections.
+    synaptic : bool
+        Whether each synapse has a delay; else each neuron that fires.
+    spread : bool
+        Whether each neuron that fires has a learned spread.
+    width : float
+        The width at the start, which is the largest one.
+
+    Notes
+    -----
+    Delays: DelRec (Queant et al., 2025).
 
     Examples
     --------
@@ -32,20 +59,40 @@ class Recurrent(Layer):
     >>> spikes, state = layer(torch.rand(8, 4, 16), None)
     >>> tuple(spikes.shape), sorted(name for name, _ in layer.named_parameters())
     ((8, 4, 16), ['feedback_weight'])
+    >>> layer = st.Recurrent(st.Lif(2.0), 16, max_delay=30, width=10.0)
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['feedback_delay', 'feedback_weight']
     """
 
-    def __init__(self, neuron: Neuron, features: int) -> None:
+    feedback_weight: Tensor
+
+    def __init__(
+        self,
+        neuron: Neuron,
+        features: int,
+        *,
+        max_delay: int | None = None,
+        synaptic: bool = False,
+        spread: bool = False,
+        width: float = 0.0,
+    ) -> None:
         if not isinstance(neuron, Neuron):
             raise TypeError(f"{neuron!r} was given, expected a neuron such as spikelet.torch.Lif()")
         if neuron._random:
             raise ValueError(f"{type(neuron).__name__} starts from random states; pass random_start=False")
-        if not isinstance(features, int) or features < 1:
-            raise ValueError(f"features is {features!r}; give the length of the last axis of the input, at least 1")
-        super().__init__()
-        self.features = features
+        delays = {"max_delay": max_delay, "synaptic": synaptic, "spread": spread, "width": width}
+        if max_delay is None:
+            # The others are refused if they are given.
+            delays = {name: value for name, value in delays.items() if value}
+        super().__init__({"recurrent": json.loads(neuron.definition), **delays}, features)
+        self.features, self.max_delay = features, max_delay
         self.neuron = f"{type(neuron).__name__}({neuron.extra_repr()})"
-        spec = {"recurrent": json.loads(neuron.definition), "features": features}
-        self._setup(definition_of(spec), [(2, 1, features)])
+
+    @torch.no_grad()
+    def clamp_parameters(self) -> None:
+        """Limit the delays to 0 to `max_delay`."""
+        if self.max_delay is not None:
+            cast(Tensor, self.feedback_delay).clamp_(0, self.max_delay)
 
     @property
     def State(self) -> Any:  # noqa: N802
@@ -53,8 +100,9 @@ class Recurrent(Layer):
         return state_type(self._states)
 
     def extra_repr(self) -> str:
-        """Return the neuron and the number of features."""
-        return f"{self.neuron}, features={self.features}"
+        """Return the neuron and the sizes that are printed with the module."""
+        delays = "" if self.max_delay is None else f", max_delay={self.max_delay}"
+        return f"{self.neuron}, features={self.features}{delays}"
 
 
 def _recurrent_state(names: tuple[str, ...]) -> Any:

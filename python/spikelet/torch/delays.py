@@ -1,23 +1,19 @@
 """Layers with delays.
 
-`Dcls1d` learns a delay for each synapse, `AxonalDelay` one for each channel, `DelayedRecurrent` those of recurrent
-connections; the delays of `DelayedLinear` are fixed. All time steps are one operator, forward and backward.
+`Dcls1d` learns a delay for each synapse, `AxonalDelay` one for each channel; the delays of `DelayedLinear` are fixed. Those
+of recurrent connections are learned by `Recurrent`. All time steps are one operator, forward and backward.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ._layer import NO_STATE, Layer, Neuron, definition_of
-from ._operators import describe
-from ._recurrent import state_type
+from ._layer import NO_STATE, FileLayer
 
-__all__ = ["AxonalDelay", "Dcls1d", "DelayState", "DelayedLinear", "DelayedRecurrent"]
+__all__ = ["AxonalDelay", "Dcls1d", "DelayState", "DelayedLinear"]
 
 
 class DelayState(NamedTuple):
@@ -27,52 +23,10 @@ class DelayState(NamedTuple):
     delay_line: Tensor | None = None
 
 
-class _Delays(Layer):
-    """A layer of the engine, with a definition for training and one for evaluation."""
+class _Delays(FileLayer):
+    """A layer whose only state is the line of delayed inputs."""
 
     State: Any = DelayState
-
-    def __init__(self, layer: Mapping[str, Any], features: int) -> None:
-        super().__init__()
-        if not isinstance(features, int) or features < 1:
-            raise ValueError(f"{type(self).__name__} of {features!r} inputs; give the length of axis 2 of the input, at least 1")
-        self._modes = {}
-        for training in (False, True):
-            definition = definition_of({"layer": layer, "input": [features], "training": training})
-            # Evaluation may use fewer parameters.
-            params = describe(definition, (2, 1, features)).params
-            self._modes[training] = definition, tuple(name.replace(".", "_") for name, _, _ in params)
-        self._setup(self._modes[True][0], [(2, 1, features)])
-
-    def train(self, mode: bool = True) -> Any:
-        """Set whether the layer is trained; in evaluation, learned delays are rounded to time steps."""
-        super().train(mode)
-        self.definition, self._params = self._modes[bool(mode)]
-        return self
-
-    def forward(self, x: Tensor, state: Any = NO_STATE, time_steps: int = 0) -> Any:
-        """Run a sequence.
-
-        Parameters
-        ----------
-        x : Tensor [T, N, in]
-            The input.
-        state : DelayState, optional
-            The state before the first step. None starts from zeros.
-        time_steps : int
-            Repeats an input of one step, `[1, N, in]`, without a copy.
-
-        Returns
-        -------
-        y : Tensor [T, N, out]
-            The output.
-        state : DelayState
-            The state after the last step, if `state` was given.
-        """
-        if not self._states and isinstance(state, DelayState):
-            # A layer without delays.
-            state = None
-        return super().forward(x, state, time_steps)
 
 
 class Dcls1d(_Delays):
@@ -288,85 +242,3 @@ class AxonalDelay(_Delays):
     def extra_repr(self) -> str:
         """Return the sizes that are printed with the module."""
         return f"{self.channels}, max_delay={self.max_delay}, sigma={self.sigma}, trainable={self.trainable}"
-
-
-class DelayedRecurrent(_Delays):
-    """Neurons with recurrent connections with learned delays, `[T, N, features]` to the same shape.
-
-    A delay of 0 is that of ordinary recurrent connections, one step. In evaluation (`eval()`) delays are rounded.
-
-    Attributes
-    ----------
-    feedback_weight : Parameter [features, features]
-        A row for each neuron that receives; it starts orthogonal.
-    feedback_delay : Parameter [features], or [features, features] with `synaptic=True`
-        Call `clamp_parameters()` after each step of an optimizer.
-    feedback_spread : Parameter [features]
-        With `spread=True`.
-    feedback_delay_width : buffer
-        The width of the triangle around a delay, at most `width`.
-
-    Parameters
-    ----------
-    neuron : Neuron
-        A neuron; its constants and its trainable constants are taken over, its parameters are created anew.
-    features : int
-        The number of neurons.
-    max_delay : int
-        The longest delay, beside the step of ordinary connections.
-    synaptic : bool
-        Whether each synapse has a delay; else each neuron that fires.
-    spread : bool
-        Whether each neuron that fires has a learned spread.
-    width : float
-        The width at the start, which is the largest one.
-
-    Notes
-    -----
-    DelRec (Queant et al., 2025).
-
-    Examples
-    --------
-    >>> import torch
-    >>> import spikelet.torch as st
-    >>> layer = st.DelayedRecurrent(st.Lif(2.0), 16, max_delay=30, width=10.0)
-    >>> spikes, state = layer(torch.rand(8, 4, 16), None)
-    >>> tuple(spikes.shape), sorted(name for name, _ in layer.named_parameters())
-    ((8, 4, 16), ['feedback_delay', 'feedback_weight'])
-    """
-
-    feedback_weight: Tensor
-    feedback_delay: Tensor
-
-    def __init__(
-        self,
-        neuron: Neuron,
-        features: int,
-        max_delay: int,
-        *,
-        synaptic: bool = False,
-        spread: bool = False,
-        width: float = 0.0,
-    ) -> None:
-        if not isinstance(neuron, Neuron):
-            raise TypeError(f"{neuron!r} was given, expected a neuron such as spikelet.torch.Lif()")
-        if neuron._random:
-            raise ValueError(f"{type(neuron).__name__} starts from random states; pass random_start=False")
-        feedback = {"max_delay": max_delay, "synaptic": synaptic, "spread": spread, "width": width}
-        super().__init__({"delayed-recurrent": json.loads(neuron.definition), **feedback}, features)
-        self.features, self.max_delay = features, max_delay
-        self.neuron = f"{type(neuron).__name__}({neuron.extra_repr()})"
-
-    @property
-    def State(self) -> Any:  # noqa: N802
-        """The type of the state."""
-        return state_type(self._states)
-
-    @torch.no_grad()
-    def clamp_parameters(self) -> None:
-        """Limit the delays to 0 to `max_delay`."""
-        self.feedback_delay.clamp_(0, self.max_delay)
-
-    def extra_repr(self) -> str:
-        """Return the neuron and the sizes that are printed with the module."""
-        return f"{self.neuron}, features={self.features}, max_delay={self.max_delay}"

@@ -11,9 +11,6 @@ from spikelet._registry import registry
 SOURCES = Path(__file__).parents[3] / "crates" / "spikelet-nn" / "src"
 FAMILIES = {"neurons": "neuron", "surrogates": "surrogate", "encoders": "encoder", "layers": "layer"}
 
-#: Classes that are no types of Rust, besides the names of settings of other neurons: `Recurrent` through `DelayedFeedback`.
-NOT_IN_RUST = {"DelayedRecurrent"}
-
 
 def declared():
     """The family, the name in files, and the classes of everything that is declared; a neuron as a layer has none."""
@@ -48,7 +45,7 @@ def test_classes_are_types_of_rust():
     types = {*re.findall(r"\bpub (?:struct|type) (\w+)", text), *re.findall(r"^    (\w+)(?:,| \{)", activations, re.M)}
     types |= {*re.findall(r"\b(\w+) = \"", text)}
     settings = {one["class"] for family in FAMILIES for one in registry()[family] if one.get("of")}
-    assert {made for _, _, classes in declared() for made in classes if made not in types} == NOT_IN_RUST | settings
+    assert {made for _, _, classes in declared() for made in classes if made not in types} == settings
 
 
 def test_modules_of_torch_have_the_names_of_declarations():

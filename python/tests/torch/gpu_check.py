@@ -96,8 +96,8 @@ def delays(quick):
         "DelayedLinear": (lambda: st.DelayedLinear(70, 33, 10, bias=True), (20, 8, 70)),
         "AxonalDelay": (lambda: st.AxonalDelay(16, 30), (20, 8, 16)),
         "AxonalDelay images": (lambda: st.AxonalDelay(16, 10, sigma=2.0), (20, 4, 16, 5, 5)),
-        "DelayedRecurrent": (lambda: st.DelayedRecurrent(st.LeakyIntegrator(), 32, 5, width=2.0), (20, 8, 32)),
-        "DelayedRecurrent synaptic": (lambda: st.DelayedRecurrent(st.LeakyIntegrator(), 32, 5, width=1.0, synaptic=True), (20, 8, 32)),
+        "Recurrent with delays": (lambda: st.Recurrent(st.LeakyIntegrator(), 32, max_delay=5, width=2.0), (20, 8, 32)),
+        "Recurrent synaptic": (lambda: st.Recurrent(st.LeakyIntegrator(), 32, max_delay=5, width=1.0, synaptic=True), (20, 8, 32)),
     }
     for name, (make_layer, shape) in layers.items():
         for training in (True, False):

@@ -253,7 +253,7 @@ def feedback(layer, neuron, x):
 def test_delayed_recurrent_connections(options, training, device):
     torch.manual_seed(3)
     neuron = st.Lif(2.0, surrogate=st.surrogate.Atan()).to(device)
-    layer = st.DelayedRecurrent(neuron, 6, 3, **options).to(device).train(training)
+    layer = st.Recurrent(neuron, 6, max_delay=3, **options).to(device).train(training)
     if "spread" in options:
         # Otherwise triangles end at whole steps, where they have no derivative.
         layer.feedback_spread.data.fill_(0.3)
@@ -271,7 +271,7 @@ def test_delayed_recurrent_connections(options, training, device):
 
 
 def test_delayed_recurrent_connections_are_compiled():
-    layer, x = st.DelayedRecurrent(st.Plif(), 6, 3, width=1.0), torch.randn(5, 4, 6) + 0.5
+    layer, x = st.Recurrent(st.Plif(), 6, max_delay=3, width=1.0), torch.randn(5, 4, 6) + 0.5
     torch._dynamo.reset()
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(with_gradients(layer, compiled, x), with_gradients(layer, layer, x))
@@ -302,7 +302,7 @@ WRONG = {
     "a delay": (lambda: st.AxonalDelay(5, -1), "axonal-delay"),
     "sigma": (lambda: st.AxonalDelay(5, 3, sigma=0.0), "sigma"),
     "no inputs": (lambda: st.DelayedLinear(0, 4, 3), "input"),
-    "no neuron": (lambda: st.DelayedRecurrent("lif", 5, 3), "expected a neuron"),
+    "a width without delays": (lambda: st.Recurrent(st.Lif(), 5, width=1.0), "max_delay"),
     "integers": (lambda: st.Dcls1d(5, 4, 7)(torch.ones(6, 2, 5, dtype=torch.int64)), "float32, float16"),
 }  # fmt: skip
 

@@ -87,9 +87,9 @@ CALLS = {
     "recurrent connections of a name": (lambda: st.Recurrent("lif", 3), TypeError, r"'lif' was given.*Lif\(\)"),
     "recurrent connections of a class": (lambda: st.Recurrent(st.Lif, 3), TypeError, r"expected a neuron"),
     "other features": (
-        lambda: st.Recurrent(st.Lif(), 6)(X), RuntimeError, r"\[4, 2, 3\], expected \[T, N, 6\] for a recurrent layer of 6"),
-    "no features": (lambda: st.Recurrent(st.Lif(), 0), ValueError, "features is 0; give"),
-    "features as text": (lambda: st.Recurrent(st.Lif(), "3"), ValueError, "features is '3'; give"),
+        lambda: st.Recurrent(st.Lif(), 6)(X), RuntimeError, r"\[4, 2, 3\], expected .*\[6\] behind time and batch"),
+    "no features": (lambda: st.Recurrent(st.Lif(), 0), ValueError, "of 0 inputs; give"),
+    "features as text": (lambda: st.Recurrent(st.Lif(), "3"), ValueError, "of '3' inputs; give"),
     # Conversion of a network.
     "a number to convert": (lambda: st.convert_(3), TypeError, "net is int; give the network, an instance of torch.nn.Module"),
     "a class to convert": (lambda: st.convert_(torch.nn.Linear), TypeError, "net is Linear; give the network"),

@@ -5,6 +5,7 @@
 //! Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
 //! neurons, NeurIPS 2018; SpikingJelly's `LinearRecurrentContainer`.
 
+use super::delay::FeedbackDelayKeys;
 use super::{Linear, TimeLast};
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
@@ -162,9 +163,9 @@ pub(super) struct FeedbackKeys {
     pub(super) local_gradient: bool,
 }
 
-/// Neurons with recurrent connections.
+/// Neurons with recurrent connections, which may have learned delays.
 ///
-/// `"recurrent"`, `{ recurrent = "lif" }`
+/// `"recurrent"`, `{ recurrent = "lif" }`, `{ recurrent = "lif", max_delay = 10 }`
 #[derive(Debug, Schema)]
 #[schema(name = "recurrent")]
 pub(crate) struct RecurrentKeys {
@@ -173,9 +174,12 @@ pub(crate) struct RecurrentKeys {
     neuron: LayerNeuron,
     #[schema(flatten)]
     feedback: FeedbackKeys,
+    #[schema(flatten)]
+    delays: FeedbackDelayKeys,
 }
 
 impl LayerKeys for RecurrentKeys {
+    const OTHER_NAMES: &[&str] = &["delayed-recurrent", "delrec"];
     const EXAMPLE: (&[usize], &str) = (&[8], r#"{ recurrent = "lif" }"#);
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
@@ -185,9 +189,18 @@ impl LayerKeys for RecurrentKeys {
             last,
             local_gradient,
         } = self.feedback;
-        let feedback = Linear::new(features, features).bias(bias);
-        let mut module = Recurrent::through(neuron, feedback);
+        let weights = features.checked_mul(features);
+        let (mut module, trained) = match self.delays.feedback(layer, features)? {
+            Some(_) if bias => {
+                return Err(layer.wrong("bias", "false, as delayed currents have none"));
+            }
+            Some((feedback, trained)) => (Recurrent::through(neuron, feedback), trained),
+            None => {
+                let feedback = Linear::new(features, features).bias(bias);
+                (Recurrent::through(neuron, feedback), weights)
+            }
+        };
         (module.last, module.local) = (last, local_gradient);
-        b.fully_connected(layer, module, features.checked_mul(features))
+        b.leaf(layer.name(), module, trained, |_| weights)
     }
 }

@@ -403,7 +403,7 @@ fn layers_with_delays_are_read_from_files() -> Result<()> {
           "neuron",
           { axonal-delay = 5, sigma = 0.5 },
           { delayed-linear = 12, max_delay = 4 },
-          { delayed-recurrent = "lif", max_delay = 3, synaptic = true, width = 1.0, dropout_p = 0.2 },
+          { recurrent = "lif", max_delay = 3, synaptic = true, width = 1.0, dropout_p = 0.2 },
           { dcls = 10, kernel_size = 7 },
           "time-mean",
         ]
@@ -428,8 +428,12 @@ fn layers_with_delays_are_read_from_files() -> Result<()> {
         ),
         ("{ delayed-linear = 10, max_delay = -1 }", "max_delay"),
         ("{ axonal-delay = 5, sigma = 0.0 }", "sigma"),
-        ("{ delayed-recurrent = \"lif\" }", "max_delay"),
-        ("{ delrec = \"lif\" }", "delayed-recurrent"),
+        ("{ recurrent = \"lif\", width = 1.0 }", "max_delay"),
+        (
+            "{ recurrent = \"lif\", max_delay = 3, bias = true }",
+            "bias",
+        ),
+        ("{ delrec = \"lif\" }", "did you mean `recurrent`?"),
     ] {
         let text = format!("[network]\ninput = [20]\nlayers = [{wrong}]");
         let error = Layers::from_toml("net.toml", &text, &[]).expect_err("it is wrong");

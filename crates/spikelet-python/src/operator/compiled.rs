@@ -1,7 +1,7 @@
 //! A pass of a layer, compiled for a device and a shape.
 
 use super::trace::{GRADIENT, Pass, TracedPass};
-use super::{Definition, Place, Request, Signature, device, trace};
+use super::{Definition, Place, Request, Shapes, Signature, device, trace};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
 use spikelet_cuda::{KernelText, OfflineTarget, Properties};
@@ -108,8 +108,11 @@ pub(crate) fn kernel_texts(
     [time_steps, neurons]: [usize; 2],
     capability: (i32, i32),
 ) -> Result<String> {
-    let shape = match definition.features() {
-        Some(features) => vec![time_steps, neurons.div_ceil(features.max(1)), features],
+    let shape = match definition.shapes() {
+        Some(Shapes { input, .. }) => {
+            let size = input.iter().product::<usize>().max(1);
+            [&[time_steps, neurons.div_ceil(size)], &input[..]].concat()
+        }
         None => vec![time_steps, neurons],
     };
     let pass = match backward {

@@ -3,7 +3,6 @@
 use super::trace;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_nn::layer::Recurrent;
 use spikelet_nn::module::{Mode, Module};
 use spikelet_nn::network::{LayerKind, Layers, layer_kinds};
 use spikelet_nn::neuron::{self, Granularity, Neuron};
@@ -27,8 +26,6 @@ pub(crate) struct Definition {
 
 enum Kind {
     Neuron(Arc<dyn Neuron>),
-    /// A neuron with recurrent connections, and the number of features.
-    Recurrent(Arc<dyn Neuron>, usize),
     /// Another layer of the library, and how it is run.
     Layer(Arc<dyn Module>, Mode),
 }
@@ -52,9 +49,8 @@ fn known() -> &'static RwLock<HashMap<Box<str>, Arc<Definition>>> {
 }
 
 impl Definition {
-    /// The definition with this text, one of three tables: a neuron with its `name` and constants; `recurrent`, a neuron with
-    /// recurrent connections, and the number of its `features`; or `layer`, a layer as in the files of networks, with
-    /// `input`, the shape of a step, and `training`, true by default.
+    /// The definition with this text, one of two tables: a neuron with its `name` and constants; or `layer`, a layer as in the
+    /// files of networks, with `input`, the shape of a step, and `training`, true by default.
     ///
     /// # Errors
     /// When the text is not a specification.
@@ -84,8 +80,7 @@ impl Definition {
         if let Some(layer) = spec.get("layer") {
             return Self::of_layer(id, layer, &spec);
         }
-        let inner = spec.get("recurrent");
-        let neuron = neuron::from_spec(inner.unwrap_or(&spec)).map_err(Error::other)?;
+        let neuron = neuron::from_spec(&spec).map_err(Error::other)?;
         let common = neuron.common();
         if common.draws() {
             return Err(Error::invalid(
@@ -94,31 +89,15 @@ impl Definition {
                 "use another surrogate, or run the network on spikelet's engine",
             ));
         }
-        let features = |_| {
-            let given = &spec["features"];
-            let count = given.as_u64().ok_or_else(|| {
-                Error::invalid(
-                    "`features` of a recurrent layer",
-                    format!("{given} was given, expected the number of features"),
-                    "pass the length of the last axis of the input",
-                )
-            });
-            count.map(|count| count as usize)
-        };
-        let recurrent = inner.map(features).transpose()?;
         let whole_layer = |granularity| granularity == Granularity::Layer;
         let params = neuron::trainables(&*neuron).map_err(Error::other)?;
-        let elementwise = recurrent.is_none()
-            && !neuron::is_parallel(&*neuron)
-            && params.iter().all(|p| whole_layer(p.granularity));
+        let elementwise =
+            !neuron::is_parallel(&*neuron) && params.iter().all(|p| whole_layer(p.granularity));
         Ok(Self {
             id,
             name: neuron.name().to_string(),
             elementwise,
-            kind: match recurrent {
-                None => Kind::Neuron(neuron),
-                Some(features) => Kind::Recurrent(neuron, features),
-            },
+            kind: Kind::Neuron(neuron),
             shapes: None,
         })
     }
@@ -179,19 +158,11 @@ impl Definition {
         &self.name
     }
 
-    /// The neuron, if it has one.
+    /// The neuron, if it is one.
     pub(crate) fn neuron(&self) -> Option<&dyn Neuron> {
         match &self.kind {
-            Kind::Neuron(neuron) | Kind::Recurrent(neuron, _) => Some(&**neuron),
+            Kind::Neuron(neuron) => Some(&**neuron),
             Kind::Layer(..) => None,
-        }
-    }
-
-    /// The number of neurons of a recurrent layer.
-    pub(crate) fn features(&self) -> Option<usize> {
-        match self.kind {
-            Kind::Recurrent(_, features) => Some(features),
-            Kind::Neuron(_) | Kind::Layer(..) => None,
         }
     }
 
@@ -203,7 +174,7 @@ impl Definition {
     /// How the layer is run. Neurons are the same in training and evaluation.
     pub(crate) fn mode(&self) -> Mode {
         match self.kind {
-            Kind::Neuron(_) | Kind::Recurrent(..) => Mode::TRAIN,
+            Kind::Neuron(_) => Mode::TRAIN,
             Kind::Layer(_, mode) => mode,
         }
     }
@@ -220,9 +191,6 @@ impl Definition {
     pub(crate) fn module(&self) -> Box<dyn Module> {
         match &self.kind {
             Kind::Neuron(neuron) => Box::new(neuron.clone()),
-            Kind::Recurrent(neuron, features) => {
-                Box::new(Recurrent::new(neuron.clone(), *features))
-            }
             Kind::Layer(layer, _) => Box::new(layer.clone()),
         }
     }

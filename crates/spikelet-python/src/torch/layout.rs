@@ -48,14 +48,6 @@ impl Layout {
                 ));
             }
         }
-        if let Some(features) = definition.features()
-            && view.sizes.last() != Some(&(features as i64))
-        {
-            return Err(format!(
-                "{name}: x has shape {:?}, expected [T, N, {features}] for a recurrent layer of {features} features",
-                view.sizes
-            ));
-        }
         let dtype = tensor::dtype(view.dtype)
             .map_err(|problem| format!("{name}: x: {problem}; use x.float()"))?;
         let of_x = view.sizes[0];

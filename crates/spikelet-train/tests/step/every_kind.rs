@@ -66,7 +66,7 @@ fn the_checkpoint_of_every_kind_of_layer_evaluates_as_in_its_run() {
     let variants = [
         "{ dcls = 6, kernel_size = 5, version = \"max\" }",
         "{ dcls = 6, kernel_size = 5, version = \"v1\" }",
-        "{ delayed-recurrent = \"lif\", max_delay = 3, spread = true, synaptic = true, width = 1.0 }",
+        "{ recurrent = \"lif\", max_delay = 3, spread = true, synaptic = true, width = 1.0 }",
     ];
     let variants = variants.into_iter().map(|layer| (&[8_usize][..], layer));
     for (input, layer) in kinds.map(|kind| (kind.input, kind.example)).chain(variants) {

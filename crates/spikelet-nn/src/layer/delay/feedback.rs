@@ -9,13 +9,13 @@ use super::MAX_DELAY;
 use super::line::{LINE, MAX_LAGS, expect_features, indices};
 use super::width;
 use crate::domain::{Constant, Domain};
-use crate::layer::{Dropout, Recurrent, setters};
+use crate::layer::{Dropout, setters};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
-use crate::network::values::LayerNeuron;
+use crate::network::kind::LayerFields;
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
 
@@ -249,18 +249,12 @@ impl Module for DelayedFeedback {
     }
 }
 
-/// Neurons with recurrent connections with learned delays.
-///
-/// `{ delayed-recurrent = "lif", max_delay = 10 }`
+/// Delays of recurrent connections.
 #[derive(Debug, Schema)]
-#[schema(name = "delayed-recurrent")]
-pub(crate) struct DelayedRecurrentKeys {
-    /// The name of a neuron, or a table with `name` and constants.
-    #[schema(main)]
-    neuron: LayerNeuron,
-    /// The longest delay in time steps.
-    #[schema(required, from = 0, to = MAX_DELAY)]
-    max_delay: usize,
+pub(in crate::layer) struct FeedbackDelayKeys {
+    /// The longest delay in time steps, where delays are learned; `none`: one step, as without these keys.
+    #[schema(from = 0, to = MAX_DELAY)]
+    pub(in crate::layer) max_delay: Option<usize>,
     /// Whether each synapse has a delay; else each neuron that fires.
     synaptic: bool,
     /// Whether each neuron that fires has a learned spread.
@@ -268,18 +262,26 @@ pub(crate) struct DelayedRecurrentKeys {
     /// The width of the kernels in time steps.
     #[schema(from = 0, to = MAX_DELAY)]
     width: f64,
-    /// The probability of dropout, below 1.
+    /// The probability with which a delayed current is dropped, below 1.
     #[schema(from = 0, below = 1)]
     dropout_p: f64,
 }
 
-impl LayerKeys for DelayedRecurrentKeys {
-    const OTHER_NAMES: &[&str] = &["delrec"];
-    const EXAMPLE: (&[usize], &str) = (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#);
-
-    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-        let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);
-        let mut feedback = DelayedFeedback::new(features, self.max_delay)
+impl FeedbackDelayKeys {
+    /// The feedback and the number of its trained values, `None` where there are too many; no feedback where no key is given.
+    pub(in crate::layer) fn feedback(
+        &self,
+        layer: &LayerFields<'_>,
+        features: usize,
+    ) -> Result<Option<(DelayedFeedback, Option<usize>)>, Located> {
+        let Some(max_delay) = self.max_delay else {
+            let others = ["synaptic", "spread", "width", "dropout_p"];
+            return match others.into_iter().find(|key| layer.get(key).is_some()) {
+                Some(_) => Err(layer.wrong("max_delay", "the longest delay in time steps")),
+                None => Ok(None),
+            };
+        };
+        let mut feedback = DelayedFeedback::new(features, max_delay)
             .synaptic(self.synaptic)
             .spread(self.spread);
         (feedback.width, feedback.dropout) = (self.width, self.dropout_p);
@@ -289,7 +291,6 @@ impl LayerKeys for DelayedRecurrentKeys {
             false => Some(features),
         };
         let all = weights.and_then(|weights| weights.checked_add(delays?));
-        let module = Recurrent::through(neuron, feedback);
-        b.leaf(layer.name(), module, all, |_| weights)
+        Ok(Some((feedback, all)))
     }
 }

@@ -9,7 +9,7 @@ mod line;
 use crate::network::kind::layers;
 
 layers! {
-    mod feedback: DelayedFeedback => DelayedRecurrentKeys;
+    mod feedback: DelayedFeedback;
     mod dcls: Dcls1d, DclsVersion => Dcls1dKeys;
     mod delayed_linear: DelayedLinear => DelayedLinearKeys;
     mod axonal: AxonalDelay, DelayInterpolation => AxonalDelayKeys;
@@ -17,6 +17,8 @@ layers! {
     mod fixed: FixedDelay;
     mod width: DelayWidth;
 }
+
+pub(super) use feedback::FeedbackDelayKeys;
 
 /// The largest delay of a file.
 const MAX_DELAY: usize = 4096;
