@@ -57,7 +57,7 @@ fn main() -> Result<()> {
                 in_flight.push(train.start_batch(&batch)?, ());
             }
             let sampled = match monitored {
-                true => Some(rate.start_batch(&batch, 0)?),
+                true => Some(rate.start_batch(&batch)?),
                 false => None,
             };
             while in_flight.wait_for_oldest()?.is_some() {}
@@ -92,7 +92,7 @@ fn evaluations(eval: &mut EvalStep, batch: &Batch) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..STEPS / 5 {
         in_flight.wait_if_full()?;
-        in_flight.push(eval.start_batch(batch, 0)?, ());
+        in_flight.push(eval.start_batch(batch)?, ());
     }
     while in_flight.wait_for_oldest()?.is_some() {}
     Ok(start.elapsed().as_secs_f64() * 5.0 / STEPS as f64)

@@ -32,7 +32,7 @@ impl Dataset for Recordings {
     fn fields(&self) -> Vec<Field> {
         vec![
             Field::new("spikes", ElementType::Bits, [T, CHANNELS]).sequence(),
-            Field::new("labels", ElementType::I64, []),
+            Field::i64("labels", []),
         ]
     }
 
@@ -91,15 +91,12 @@ fn main() -> Result<()> {
         .add(Linear::new(CHANNELS, 32))
         .add(Lif::new(4.0))
         .add(Linear::new(32, 4));
-    let step = Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["spikes"].clone())?.mean(&[0]); // over time
-        let labels = &inputs["labels"];
+    let step = Step::from_loader(&train, |cx, batch| {
+        let scores = net.forward(cx, batch["spikes"].clone())?.mean(&[0]); // over time
+        let labels = &batch["labels"];
         let loss = loss::cross_entropy(&scores, labels);
         Ok(Outputs::loss(loss).metric("accuracy", metric::accuracy(&scores, labels)))
-    })
-    .batch_size(32)
-    .sequence("spikes", DType::F32, [T, CHANNELS])
-    .input("labels", DType::I64, [])
+    })?
     .optimizer(Adam::default(), 1e-2);
 
     let mut store = VarStore::new(spikelet::device::cpu()?);
@@ -117,8 +114,7 @@ fn main() -> Result<()> {
         let mut tested = EpochMetrics::default();
         for batch in test.epoch(0, 0) {
             let batch = batch?;
-            let first = batch.index_in_epoch * batch.len();
-            tested.add(&evaluation.run_batch(&batch, first)?);
+            tested.add(&evaluation.run_batch(&batch)?);
         }
         accuracy = tested.get("accuracy").unwrap_or(0.0);
         println!(

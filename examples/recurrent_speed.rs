@@ -153,7 +153,7 @@ fn fire(step: &Step<'_>, store: &mut VarStore, batch: &Batch) -> Result<[f64; 2]
     let mut rates = [0.0; 2];
     for (rate, layer) in rates.iter_mut().zip(LAYERS) {
         for _ in 0..12 {
-            let metrics = evaluate.run_batch(batch, 0)?;
+            let metrics = evaluate.run_batch(batch)?;
             *rate = metrics.get(layer).unwrap_or(0.0);
             if *rate >= 0.05 {
                 break;

@@ -1,15 +1,13 @@
 //! Regression of a time series: the next value of a noisy wave at every time step, read from a membrane.
 
-use spikelet::data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+use spikelet::data::{Dataset, Field, InMemory};
 use spikelet::log::Output;
-use spikelet::optim::Clip;
 use spikelet::prelude::*;
 use spikelet::train::metric::{self, Metric};
-use spikelet::train::{FitData, FitSettings, Goal, Outputs, Step};
+use spikelet::train::{Goal, Outputs, Step};
 use std::sync::Arc;
 
 const T: usize = 40;
-const N: usize = 32;
 
 fn main() -> Result<()> {
     let readout = Lif {
@@ -41,18 +39,16 @@ fn main() -> Result<()> {
         Ok(Outputs::loss(squares.mean_all())
             .metric("rmse", rmse)
             .metric("r2", metric::r2(&rows(&y), &rows(&target))))
-    })
-    .batch_size(N)
-    .sequence("x", DType::F32, [T, 1])
-    .sequence("target", DType::F32, [T, 1])
-    .optimizer(Adam::default(), 1e-2)
-    .clip(Clip::Norm(1.0));
+    });
 
-    let data = FitData::new(loader(0, 50 * N)?).validation(loader(1, 10 * N)?);
-    let settings = FitSettings {
+    let settings = Settings {
         epochs: 6,
-        ..FitSettings::default() // the learning rate follows a cosine
+        batch_size: 32,
+        learning_rate: 1e-2,
+        clip_norm: Some(1.0),
+        ..Settings::default() // Adam; the learning rate follows a cosine
     };
+    let data = waves(1920)?;
     let report = Trainer::over(step, settings)
         .backend(spikelet::device::find("auto", 0)?)
         .monitor("rmse", Goal::Minimize)
@@ -61,17 +57,12 @@ fn main() -> Result<()> {
     if let Some(best) = report.best()
         && let Some(found) = &best.validation
     {
-        println!("other waves, epoch {}: {found}", best.epoch);
+        println!(
+            "waves that it did not train on, epoch {}: {found}",
+            best.epoch
+        );
     }
     Ok(())
-}
-
-fn loader(seed: u64, samples: usize) -> Result<DataLoader> {
-    let config = LoaderConfig {
-        batch_size: N,
-        ..LoaderConfig::default()
-    };
-    Ok(DataLoader::new(waves(seed, samples)?, config)?)
 }
 
 /// `[T, N, 1]` as a row for each sample.
@@ -80,8 +71,8 @@ fn rows(seq: &Var) -> Var {
 }
 
 /// Waves of random frequency and phase with noise, and their next values without noise: `[T, 1]` each.
-fn waves(seed: u64, samples: usize) -> Result<Arc<InMemory>> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+fn waves(samples: usize) -> Result<Arc<dyn Dataset>> {
+    let mut state = 1_u64;
     let mut next = || {
         state = state
             .wrapping_mul(6364136223846793005)
@@ -95,7 +86,7 @@ fn waves(seed: u64, samples: usize) -> Result<Arc<InMemory>> {
         x.extend((0..T).map(|t| wave(t) + 0.1 * (next() - 0.5)));
         target.extend((0..T).map(|t| wave(t + 1)));
     }
-    let sequence = |name| Field::new(name, ElementType::F32, [T, 1]).sequence();
+    let sequence = |name| Field::f32(name, [T, 1]).sequence();
     let waves = InMemory::new("waves").with(sequence("x"), x)?;
     Ok(Arc::new(waves.with(sequence("target"), target)?))
 }

@@ -76,7 +76,7 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
     let loader = DataLoader::new(digits().test, batches)?;
     let batch = loader.epoch(0, 0).next().expect("there is one")?;
     assert!(batch.i64("labels")?.iter().any(|label| *label > 2));
-    for result in [step.run_batch(&batch), eval.run_batch(&batch, 0)] {
+    for result in [step.run_batch(&batch), eval.run_batch(&batch)] {
         let error = refused(result);
         assert!(
             matches!(&error, RuntimeError::Label { name, label: 3.., classes: 3 } if name == "labels"),

@@ -247,14 +247,14 @@ pub fn assert_evaluates_as_one_device(
     let mut one =
         Step::classifier(&*case.module, &case.settings, shape)?.compile_eval(&mut store)?;
     let given = batch(7, case.image, 5);
-    let expected = one.run_batch(&given, 0)?;
+    let expected = one.run_batch(&given)?;
     for &(firsts, split, chunk) in partitions {
         let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
         spread.chunk = chunk;
         let partition = spread.partition(case)?;
         let mut store = VarStore::new(partition.devices()[0].clone());
         let mut eval = PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
-        let found = eval.run(&given, 0)?;
+        let found = eval.run(&given)?;
         let (sums, expected_sums) = (found.sums("accuracy"), expected.sums("accuracy"));
         assert_eq!(sums, expected_sums, "{what}: {spread:?}");
         let near = (found.loss - expected.loss).abs() < 1e-6;

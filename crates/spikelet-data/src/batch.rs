@@ -186,6 +186,12 @@ impl Batch {
             .with("labels", BatchTensor::i64(&[len], labels))
     }
 
+    /// The index of the first sample in the data set; 0 without samples.
+    #[must_use]
+    pub fn first_index(&self) -> usize {
+        self.indices.first().map_or(0, |index| *index as usize)
+    }
+
     /// The number of samples.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -90,6 +90,16 @@ impl Field {
         }
     }
 
+    /// Numbers of 32-bit floating point, of this shape in each sample.
+    pub fn f32(name: impl Into<String>, shape: impl IntoIterator<Item = usize>) -> Self {
+        Self::new(name, ElementType::F32, shape)
+    }
+
+    /// Integers of 64 bits, such as classes, of this shape in each sample: `[]` is one number.
+    pub fn i64(name: impl Into<String>, shape: impl IntoIterator<Item = usize>) -> Self {
+        Self::new(name, ElementType::I64, shape)
+    }
+
     /// The field `labels`, i64 `[T]`: a label for each of `steps` time steps.
     ///
     /// ```

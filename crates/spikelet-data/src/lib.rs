@@ -122,7 +122,7 @@ pub use sets::{
 };
 pub use source::{Files, RecordFiles, Source};
 pub use spikelet_events::frames::DeviceSlicing;
-pub use split::Split;
+pub use split::{Split, held_out};
 pub use step_shape::StepShape;
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};

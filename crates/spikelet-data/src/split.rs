@@ -289,8 +289,18 @@ fn has_images(samples: &Samples) -> bool {
     samples.fields().iter().any(|field| field.image)
 }
 
-/// The samples without a random `share`, and that share, the same for all seeds.
-fn held_out(train: &Samples, share: f64) -> Result<(Samples, Samples)> {
+/// The samples without a random `share`, and that share for validation, the same for all seeds.
+///
+/// ```
+/// let digits = spikelet_data::synthetic::digits_of(0, 100, 10).train;
+/// let (train, validation) = spikelet_data::held_out(&digits, 0.2)?;
+/// assert_eq!((train.len(), validation.len()), (80, 20));
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::ValidationShare`] if the share is not between 0 and 1, or there are fewer than two samples.
+pub fn held_out(train: &Samples, share: f64) -> Result<(Samples, Samples)> {
     let len = train.len();
     if !(share > 0.0 && share < 1.0) || len < 2 {
         return Err(Error::ValidationShare {

@@ -314,17 +314,18 @@ impl PipelineEval {
     }
 
     /// The network's output at each time step, `[T, N, classes]`.
-    pub(crate) fn outputs(&self, batch: &Batch, first: usize) -> Result<Tensor> {
+    pub(crate) fn outputs(&self, batch: &Batch) -> Result<Tensor> {
         let x = Tensor::f32(self.shape.clone(), batch.f32("images")?.to_vec());
-        self.flow.run(&x, Draws::for_evaluation(self.seed, first))
+        let draws = Draws::for_evaluation(self.seed, batch.first_index());
+        self.flow.run(&x, draws)
     }
 
-    /// Evaluates a batch whose first image has the index `first` in the data set.
+    /// Evaluates a batch.
     ///
     /// # Errors
     /// When the size of the batch differs, or a device fails.
-    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
-        let outputs = self.outputs(batch, first)?;
+    pub fn run(&mut self, batch: &Batch) -> Result<StepMetrics> {
+        let outputs = self.outputs(batch)?;
         self.scores.set("output_seq", host(&outputs))?;
         self.scores.set(
             "labels",

@@ -171,8 +171,8 @@ impl Engine for PipelineEngine {
 }
 
 impl EvalEngine for PipelineEval {
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
-        Ok(PendingMetrics::known(self.run(batch, first)?))
+    fn start(&mut self, batch: &Batch) -> Result<PendingMetrics> {
+        Ok(PendingMetrics::known(self.run(batch)?))
     }
 
     fn batch_size(&self) -> usize {
@@ -187,7 +187,7 @@ impl EvalEngine for PipelineEval {
         Some(PipelineEval::scores(self))
     }
 
-    fn output_seq(&mut self, batch: &Batch, first: usize) -> Result<Option<Tensor>> {
-        self.outputs(batch, first).map(Some)
+    fn output_seq(&mut self, batch: &Batch) -> Result<Option<Tensor>> {
+        self.outputs(batch).map(Some)
     }
 }

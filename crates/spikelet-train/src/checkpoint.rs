@@ -50,7 +50,7 @@ pub struct Checkpoint {
     path: PathBuf,
 }
 
-const FORMAT: &str = "spikelet checkpoint 5";
+const FORMAT: &str = "spikelet checkpoint 6";
 
 /// The prefixes of the names of tensors that only training needs.
 const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
@@ -225,7 +225,7 @@ impl Checkpoint {
 
     /// The network, if it is one of the named networks or from a file.
     pub fn network(&self) -> Option<&Network> {
-        self.definition.network()
+        self.definition.network.as_ref()
     }
 
     /// The settings of a classifier.
@@ -233,9 +233,9 @@ impl Checkpoint {
     /// # Errors
     /// [`CheckpointProblem::NotAClassifier`] for a step of one's own.
     pub fn settings(&self) -> Result<&Settings> {
-        match &self.definition {
-            RunDefinition::Classifier { settings, .. } => Ok(settings),
-            RunDefinition::Step(_) => Err(self.unfit(CheckpointProblem::NotAClassifier)),
+        match self.definition.step {
+            None => Ok(&self.definition.settings),
+            Some(_) => Err(self.unfit(CheckpointProblem::NotAClassifier)),
         }
     }
 

@@ -102,11 +102,11 @@ impl Engine for TrainStep {
 
 /// Runs evaluation batches of one size.
 pub trait EvalEngine {
-    /// Starts the batch whose first image has number `first` in the data set.
+    /// Starts a batch.
     ///
     /// # Errors
     /// When the batch has another shape, or the device fails.
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics>;
+    fn start(&mut self, batch: &Batch) -> Result<PendingMetrics>;
 
     /// The number of images of a batch.
     fn batch_size(&self) -> usize;
@@ -121,15 +121,15 @@ pub trait EvalEngine {
     ///
     /// # Errors
     /// As [`EvalEngine::start`].
-    fn output_seq(&mut self, batch: &Batch, first: usize) -> Result<Option<Tensor>> {
-        let _ = (batch, first);
+    fn output_seq(&mut self, batch: &Batch) -> Result<Option<Tensor>> {
+        let _ = batch;
         Ok(None)
     }
 }
 
 impl EvalEngine for EvalStep {
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
-        self.start_batch(batch, first)
+    fn start(&mut self, batch: &Batch) -> Result<PendingMetrics> {
+        self.start_batch(batch)
     }
 
     fn batch_size(&self) -> usize {

@@ -8,10 +8,10 @@ use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
-use super::{EvalPlan, EvalStep, Normalization, Settings, TrainError};
-use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Dataset, ElementType, Field, InMemory, StepShape, Unlabeled};
-use spikelet_graph::{DType, Plan, Tensor};
+use super::{EvalPlan, EvalStep, Settings, TrainError};
+use spikelet_core::Result;
+use spikelet_data::{DataLoader, Dataset};
+use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
@@ -28,89 +28,6 @@ pub struct Evaluation {
     pub loss: f64,
 }
 
-/// Samples on which a classifier is evaluated.
-#[derive(Clone, Debug)]
-pub struct TestSamples {
-    dataset: Arc<dyn Dataset>,
-    /// Set for inputs of the network, without encoder and normalization.
-    given: Option<SampleShape>,
-}
-
-impl TestSamples {
-    /// Given inputs of a network, `[T, N, …]` with one to three axes of a time step, without labels: for
-    /// [`record`](crate::record). A network that was trained on images takes them without its encoder. `step_labels` is set for one
-    /// that was trained with a label for each time step.
-    ///
-    /// ```
-    /// use spikelet_graph::Tensor;
-    /// use spikelet_train::TestSamples;
-    /// let sequences = Tensor::f32([100, 2, 3], vec![0.5; 600]);
-    /// assert_eq!(TestSamples::of_inputs("given", &sequences, None)?.dataset().len(), 2);
-    /// # Ok::<(), spikelet_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// For other axes, or none.
-    pub fn of_inputs(name: &str, inputs: &Tensor, step_labels: Option<Unlabeled>) -> Result<Self> {
-        let wrong = || {
-            let given = format!("{}: the inputs are {}", name, inputs.ty());
-            Error::invalid(
-                "data",
-                given,
-                "give batches [T, N, …] of at least one element",
-            )
-        };
-        let [steps, samples, step @ ..] = &inputs.shape[..] else {
-            return Err(wrong());
-        };
-        let shape = StepShape::of(step)
-            .filter(|_| !inputs.is_empty())
-            .ok_or_else(wrong)?;
-        let row: usize = step.iter().product();
-        let all = inputs.cast(DType::F32);
-        let all = all.as_f32().ok_or_else(wrong)?;
-        // From [T, N, …] to one sequence after another.
-        let mut values = Vec::with_capacity(all.len());
-        for sample in 0..*samples {
-            for t in 0..*steps {
-                let first = (t * samples + sample) * row;
-                values.extend_from_slice(&all[first..first + row]);
-            }
-        }
-        let field = Field::new("x", ElementType::F32, [&[*steps], step].concat()).sequence();
-        Ok(Self {
-            dataset: Arc::new(InMemory::new(name).with(field, values)?),
-            given: Some(SampleShape::Sequence {
-                steps: *steps,
-                shape,
-                step_labels,
-                varies: false,
-                device_frames: None,
-            }),
-        })
-    }
-
-    /// The data set.
-    pub fn dataset(&self) -> &Arc<dyn Dataset> {
-        &self.dataset
-    }
-}
-
-impl From<&Arc<dyn Dataset>> for TestSamples {
-    fn from(dataset: &Arc<dyn Dataset>) -> Self {
-        Self {
-            dataset: dataset.clone(),
-            given: None,
-        }
-    }
-}
-
-impl From<&TestSamples> for TestSamples {
-    fn from(samples: &TestSamples) -> Self {
-        samples.clone()
-    }
-}
-
 /// Accuracy and mean loss of a classifier on a data set. The batch size is [`Settings::evaluation_batch`], or by
 /// default as many images as fit into the memory of a training step and of the device. The accuracy and the random
 /// numbers of encoders do not depend on it; the loss only by the rounding of its sum.
@@ -120,10 +37,10 @@ impl From<&TestSamples> for TestSamples {
 pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
-    data: impl Into<TestSamples>,
+    data: &Arc<dyn Dataset>,
     store: &mut VarStore,
 ) -> Result<Evaluation> {
-    let (step, loader) = classifier_loader(module, settings, &data.into())?;
+    let (step, loader) = classifier_loader(module, settings, data)?;
     let found = evaluate_step(&step, settings.evaluation_batch, &loader, store)?;
     Ok(Evaluation::of(&found))
 }
@@ -143,22 +60,14 @@ impl Evaluation {
 pub(crate) fn classifier_loader<'a>(
     module: &'a dyn Module,
     settings: &Settings,
-    data: &TestSamples,
+    data: &Arc<dyn Dataset>,
 ) -> Result<(Step<'a>, DataLoader)> {
     let shape = SampleBatch {
         batch: settings.batch_size,
-        sample: match data.given {
-            Some(sample) => sample,
-            None => SampleShape::of_dataset(&*data.dataset)?,
-        },
+        sample: SampleShape::of_dataset(&**data)?,
     };
-    let mut settings = settings.clone();
-    if let Some(SampleShape::Sequence { steps, .. }) = data.given {
-        settings.use_sequences(steps);
-        settings.normalize = Normalization::None;
-    }
-    let step = Step::classifier_eval(module, &settings, shape)?;
-    let loader = DataLoader::new(data.dataset.clone(), settings.test_batches(1))?;
+    let step = Step::classifier_eval(module, settings, shape)?;
+    let loader = DataLoader::new(data.clone(), settings.test_batches(1))?;
     Ok((step, loader))
 }
 
@@ -373,7 +282,7 @@ impl Evaluator {
             };
             in_flight.wait_if_full()?.map(&mut note);
             let index = batch.index_in_epoch;
-            in_flight.push(step.start(&batch, index * size)?, index);
+            in_flight.push(step.start(&batch)?, index);
             batches.recycle(batch);
         }
         while let Some(found) = in_flight.wait_for_oldest()? {

@@ -10,16 +10,17 @@ mod evaluation;
 pub mod experiment;
 mod failed_step;
 mod fit;
-mod fit_data;
 mod folder;
 mod forward;
 mod free_memory;
+mod given_inputs;
 pub mod health;
 mod hexadecimal;
 #[cfg(feature = "plots")]
 mod html_report;
 mod in_flight;
 mod interrupt;
+mod loaders;
 pub mod log;
 mod memory;
 pub mod metric;
@@ -41,16 +42,14 @@ pub mod report;
 mod run;
 mod run_info;
 mod scaling;
-#[cfg(feature = "plots")]
-mod sequence_pass;
 mod settings;
 #[cfg(feature = "plots")]
 mod show;
 mod step;
-mod subject;
 #[cfg(feature = "plots")]
 mod test_pass;
 pub mod timing;
+mod trained;
 mod trainer;
 mod trainer_calls;
 pub mod weights;
@@ -64,11 +63,12 @@ pub use checkpoint::{
 pub use draws::Draws;
 pub use engine::{BatchProbe, BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
-pub use evaluation::{Evaluation, TestSamples, evaluate};
-pub use fit_data::FitData;
+pub use evaluation::{Evaluation, evaluate};
 pub use folder::{RunFolderError, SeriesFolder, checkpoint_file, latest_run};
 pub use forward::batches;
+pub use given_inputs::given_inputs;
 pub use in_flight::InFlight;
+pub use loaders::{Loaders, TrainingData};
 pub use memory::{RunMemory, RunPlans, Task};
 pub use monitored_metric::Goal;
 pub use normalization::{Normalization, ParseNormalizationError};
@@ -89,6 +89,4 @@ pub use step::{
     NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch, SampleShape, Step,
     StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
 };
-
-pub use subject::FitSettings;
 pub use trainer::{FitReport, Start, Trainer};

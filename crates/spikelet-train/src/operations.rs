@@ -1,13 +1,14 @@
 //! The operations of a network over a data set.
 
 use super::Settings;
-use super::evaluation::{Evaluation, TestSamples, classifier_loader, evaluate_step};
+use super::evaluation::{Evaluation, classifier_loader, evaluate_step};
 use super::step::{Activity, EpochMetrics, Step, activity};
 use spikelet_core::Result;
-use spikelet_data::DataLoader;
+use spikelet_data::{DataLoader, Dataset};
 use spikelet_nn::energy::{LayerCounts, NetworkCounts, Synapses};
 use spikelet_nn::module::{CountedKind, Module};
 use spikelet_nn::runtime::VarStore;
+use std::sync::Arc;
 
 /// The operations of a classifier on a data set, for estimates of energy, with its accuracy and loss.
 ///
@@ -18,10 +19,10 @@ use spikelet_nn::runtime::VarStore;
 pub fn count_operations(
     module: &dyn Module,
     settings: &Settings,
-    data: impl Into<TestSamples>,
+    data: &Arc<dyn Dataset>,
     store: &mut VarStore,
 ) -> Result<(Evaluation, NetworkCounts)> {
-    let (step, loader) = classifier_loader(module, settings, &data.into())?;
+    let (step, loader) = classifier_loader(module, settings, data)?;
     let (found, counts) = count(&step, settings.evaluation_batch, &loader, store)?;
     Ok((Evaluation::of(&found), counts))
 }

@@ -25,8 +25,8 @@ pub(super) fn report(
             .or_else(|| of_last("validation", last.validation.as_ref()))
             .or_else(|| of_last("training", Some(&last.train)))
     });
-    let steps = trainer.subject.settings();
-    let steps = steps.map(|settings| format!("{} time steps", settings.time_steps));
+    let steps = trainer.time_steps();
+    let steps = steps.map(|steps| format!("{steps} time steps"));
     let best = outcome.best().map(|best| {
         let test = of_last("test", best.test.as_ref());
         let text = test.or_else(|| of_last("validation", best.validation.as_ref()));
@@ -48,7 +48,7 @@ pub(super) fn report(
         }
     };
     Report {
-        title: format!("{} on {dataset}", trainer.subject.name()),
+        title: format!("{} on {dataset}", trainer.name()),
         subtitle: format!("{}{}", parts.join(" · "), best.unwrap_or_default()),
         metric: metric.to_string(),
         goal: outcome.goal,

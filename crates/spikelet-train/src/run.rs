@@ -23,9 +23,9 @@ use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{MetricSet, SampleShape, StepMetrics};
+use super::step::{MetricSet, SampleShape, Step, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
-use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
+use super::{DatasetId, Engine, Origin, RunDefinition, Settings, TrainError};
 use crate::health::{self, Evidence, Probe};
 use crate::log::{Console, EpochBar};
 use crate::weights::InitialWeights;
@@ -55,6 +55,16 @@ struct Evaluated {
 /// A running training.
 pub(super) struct Run<'a> {
     trainer: &'a Trainer<'a>,
+    /// Those of the trainer, and of the step where it has its own.
+    settings: Settings,
+    /// The training step, as that of a single rank.
+    train: Step<'a>,
+    /// The forward passes for the report.
+    #[cfg_attr(
+        not(feature = "plots"),
+        expect(dead_code, reason = "the report runs them")
+    )]
+    report: Vec<Step<'a>>,
     /// The definition of the run and the identity of its data, if checkpoints are written.
     identity: Option<(RunDefinition, DatasetId)>,
     together: Ranks,
@@ -63,7 +73,7 @@ pub(super) struct Run<'a> {
     store: VarStore,
     /// The averaged weights under the names of the weights, if there are any: they are evaluated.
     averaged: Option<VarStore>,
-    /// The shape of the samples of a classifier.
+    /// The shape of the samples, if it is one of classifiers.
     sample: Option<SampleShape>,
     engine: Box<dyn Engine>,
     metrics: MetricSet,
@@ -124,7 +134,7 @@ impl<'a> Run<'a> {
 
     /// Trains to the end of the last epoch; true if the run was interrupted before.
     fn train_epochs(&mut self) -> Result<bool> {
-        while self.progress.epoch < self.trainer.subject.epochs() {
+        while self.progress.epoch < self.settings.epochs {
             if self.trainer.is_out_of_patience(&self.progress.history) || self.stopped_early {
                 self.stopped_early = true;
                 self.save()?;
@@ -141,10 +151,9 @@ impl<'a> Run<'a> {
     /// Trains to the end of the current epoch; false if the run was interrupted before. Steps are started while
     /// earlier ones are running; all are finished when this returns or a checkpoint is saved.
     fn train_epoch(&mut self) -> Result<bool> {
-        let subject = &self.trainer.subject;
-        let (epochs, schedule) = (subject.epochs(), subject.schedule());
+        let (epochs, schedule) = (self.settings.epochs, self.settings.schedule.clone());
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
-        if let Some(width) = subject.settings().and_then(|settings| settings.delay_width)
+        if let Some(width) = self.settings.delay_width
             && width.set(&mut self.store, epoch)? == 0
         {
             return Err(Error::invalid(
@@ -159,7 +168,7 @@ impl<'a> Run<'a> {
         let share = self.together.share(self.progress.samples);
         let mut batches = self.loader.shard(epoch as u64, share);
         // An epoch ends with an update, as does each checkpoint: accumulated gradients differ between ranks.
-        let accumulate = subject.accumulate();
+        let accumulate = self.settings.accumulate;
         let mut left = batches.len() / accumulate * accumulate;
         if left == 0 {
             // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
@@ -175,7 +184,7 @@ impl<'a> Run<'a> {
             begun: Instant::now(),
             before: self.progress.train_seconds,
         };
-        let monitored = (self.progress).monitored(schedule, &self.monitor.of_plateau);
+        let monitored = (self.progress).monitored(&schedule, &self.monitor.of_plateau);
         let mut in_flight = InFlight::new();
         while left > 0
             && let Some(batch) = batches.next().transpose()?
@@ -227,7 +236,7 @@ impl<'a> Run<'a> {
 
     /// The number of samples of a batch, over all ranks.
     fn step_samples(&self) -> usize {
-        self.trainer.subject.batch_size() * self.together.ranks()
+        self.settings.batch_size * self.together.ranks()
     }
 
     /// Adds the sums of all ranks in the progress. Losses are f32 and their f64 sums practically
@@ -297,7 +306,7 @@ impl<'a> Run<'a> {
         // The losses of the other ranks are not known here: that of this rank is an estimate.
         let ranks = self.together.ranks() as f64;
         let loss_sum = self.resumed.loss + self.own.loss * ranks;
-        let mean = loss_sum / p.batches_of_ranks(self.trainer.subject.batch_size());
+        let mean = loss_sum / p.batches_of_ranks(self.settings.batch_size);
         bar.show(mean, p.samples as f64 / p.train_seconds, self.unit());
         if step.is_multiple_of(self.curve_steps) {
             let mut sums = EpochSums::new(&self.metrics);
@@ -339,11 +348,9 @@ impl<'a> Run<'a> {
             Some(Err(error)) => Origin::Unknown(Box::new(error.into())),
             Some(Ok(given)) => {
                 let draws = self.engine.draws(step);
-                let step = self.trainer.subject.train(self.sample);
-                let found = step.and_then(|step| {
-                    let mut gathered = self.on_one_device()?;
+                let found = self.on_one_device().and_then(|mut gathered| {
                     let store = gathered.as_mut().unwrap_or(&mut self.store);
-                    failed_step::origin(&step, &given, draws, store)
+                    failed_step::origin(&self.train, &given, draws, store)
                 });
                 found.unwrap_or_else(|error| Origin::Unknown(Box::new(error)))
             }
@@ -404,7 +411,7 @@ impl<'a> Run<'a> {
             samples_per_second: speeds / history.len().max(1) as f64,
             peak_bytes: self.memory.peak,
             interrupted,
-            stopped_early: self.stopped_early && history.len() < self.trainer.subject.epochs(),
+            stopped_early: self.stopped_early && history.len() < self.settings.epochs,
             folder: self
                 .logs
                 .as_ref()

@@ -143,7 +143,7 @@ impl RunInfo {
     /// The name of the network; `None` for a network or a step of one's own.
     pub fn network(&self) -> Option<&str> {
         let network = match &self.checkpoint {
-            Some(checkpoint) => checkpoint.definition.network(),
+            Some(checkpoint) => checkpoint.definition.network.as_ref(),
             None => self.experiment.as_ref().map(|own| &own.network),
         };
         network.map(Network::name)

@@ -1,7 +1,7 @@
 //! The activity of a trained network on a few images.
 
 use super::draws::Draws;
-use super::step::{BatchShape, EvalStep, LABELS, Step, feed};
+use super::step::{BatchShape, LABELS, OUTPUT_SEQ, SCORES, Step, activation_name, feed};
 use super::{Settings, TrainError};
 use crate::EvalEngine;
 use crate::metric::recognized;
@@ -14,11 +14,7 @@ use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
 /// The samples `indices` as an evaluation batch.
-pub(super) fn batch_of(
-    settings: &Settings,
-    dataset: &Arc<dyn Dataset>,
-    indices: &[usize],
-) -> Result<Batch> {
+fn batch_of(settings: &Settings, dataset: &Arc<dyn Dataset>, indices: &[usize]) -> Result<Batch> {
     if let Some(&index) = indices.iter().find(|&&index| index >= dataset.len()) {
         let dataset_name = dataset.name().to_string();
         return Err(TrainError::UnknownImage {
@@ -99,6 +95,11 @@ pub(super) fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
         .collect()
 }
 
+/// The class with the highest score, the first of several.
+pub(super) fn predicted(scores: &[f64]) -> usize {
+    (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
+}
+
 fn shape_of(dataset: &dyn Dataset, indices: &[usize]) -> Result<BatchShape> {
     Ok(BatchShape {
         batch: indices.len(),
@@ -118,20 +119,11 @@ pub fn show_examples(
     store: &mut VarStore,
 ) -> Result<Vec<Example>> {
     let shape = shape_of(&**dataset, indices)?;
-    let step = Step::classifier_with_sequence(module, settings, shape)?.compile_eval(store)?;
-    examples_of(step, settings, dataset, indices)
-}
-
-/// The same with a forward pass that returns the network's output at every step.
-fn examples_of(
-    mut step: EvalStep,
-    settings: &Settings,
-    dataset: &Arc<dyn Dataset>,
-    indices: &[usize],
-) -> Result<Vec<Example>> {
-    step.run_batch(&batch_of(settings, dataset, indices)?, 0)?;
-    let output = step.output("output_seq")?;
-    let scores = rows(&step.output("scores")?);
+    let step = Step::classifier_eval(module, settings, shape)?.read_activations(OUTPUT_SEQ);
+    let mut step = step.compile_eval(store)?;
+    step.run_batch(&batch_of(settings, dataset, indices)?)?;
+    let output = step.activation(OUTPUT_SEQ)?;
+    let scores = rows(&step.output(SCORES)?);
     examples_of_outputs(&**dataset, indices, &output, &scores)
 }
 
@@ -142,18 +134,19 @@ pub(super) type FirstExamples = (Vec<Example>, Vec<Vec<f64>>, Vec<i64>);
 /// returns the outputs of all steps. It needs no memory in addition to that of the evaluation.
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
-    settings: &Settings,
-    dataset: &Arc<dyn Dataset>,
+    test: &DataLoader,
     most: usize,
     tested: usize,
 ) -> Result<Option<FirstExamples>> {
-    let batch = eval.batch_size();
+    let (batch, dataset) = (eval.batch_size(), test.dataset());
+    let mut batches = test.in_order(batch)?.epoch(0, 0);
     let (mut shown, mut all_scores, mut labels): FirstExamples = (vec![], vec![], vec![]);
     // Images that do not fill a batch are left out.
     for first in (0..=dataset.len().min(tested).saturating_sub(batch)).step_by(batch) {
-        let indices: Vec<usize> = (first..first + batch).collect();
-        let given = batch_of(settings, dataset, &indices)?;
-        let Some(all) = eval.output_seq(&given, first)? else {
+        let Some(given) = batches.next().transpose()? else {
+            break;
+        };
+        let Some(all) = eval.output_seq(&given)? else {
             return Ok(None);
         };
         labels.extend_from_slice(given.i64(LABELS)?);
@@ -174,7 +167,8 @@ pub(super) fn first_examples(
                 .flat_map(|step| step[..count * classes].to_vec())
                 .collect();
             let output = Tensor::f64([time_steps, count, classes], own);
-            shown = examples_of_outputs(&**dataset, &indices[..count], &output, &scores)?;
+            let indices: Vec<usize> = (0..count).collect();
+            shown = examples_of_outputs(&**dataset, &indices, &output, &scores)?;
         }
         all_scores.extend(scores);
     }
@@ -213,7 +207,8 @@ impl Activity {
     ) -> Result<Self> {
         let batch = batch_of(settings, dataset, indices)?;
         let shape = shape_of(&**dataset, indices)?;
-        let trace = Step::classifier_with_sequence(module, settings, shape)?.trace_evaluation()?;
+        let step = Step::classifier_eval(module, settings, shape)?.read_activations(OUTPUT_SEQ);
+        let trace = step.trace_evaluation()?;
         let cx = &trace.cx;
         let tracer = cx.tracer();
         let traced = cx.traced();
@@ -234,8 +229,8 @@ impl Activity {
         let layers = (spiking.iter())
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
         let layers = layers.collect::<Result<_>>()?;
-        let scores = rows(&program.get("scores")?);
-        let output = program.get("output_seq")?;
+        let scores = rows(&program.get(SCORES)?);
+        let output = program.get(&activation_name(OUTPUT_SEQ))?;
         let examples = examples_of_outputs(&**dataset, indices, &output, &scores)?;
         Ok(Self {
             indices: indices.to_vec(),

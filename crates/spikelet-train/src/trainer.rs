@@ -6,7 +6,7 @@ use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
 use super::monitored_metric::Goal;
 use super::step::{Monitor, Step};
-use super::subject::{FitSettings, Subject};
+use super::trained::Trained;
 use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::experiment::{Experiment, OutputSettings};
 use crate::health::{Evidence, Finding};
@@ -25,9 +25,8 @@ use std::time::Duration;
 /// The number of images in the report of a run.
 pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
-/// Trains a network: a classifier of images with [`Settings`], or any [`Step`] over any data.
-///
-/// A classifier:
+/// Trains a [`Step`] over any data. A network alone becomes the step of a classifier of the data's images or sequences
+/// ([`Step::classifier`]):
 ///
 /// ```
 /// use spikelet_train::prelude::*;
@@ -39,13 +38,13 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
 ///
-/// A step of one's own, here a regression on sequences that are 20 steps long. Folder, resume, ranks, callbacks and early
-/// stopping are the same:
+/// A step of one's own, here a regression on sequences that are 20 steps long. Settings, folder, resume, ranks, callbacks,
+/// early stopping and reports are the same:
 ///
 /// ```
-/// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, split};
+/// use spikelet_data::{Dataset, Field, InMemory};
 /// use spikelet_train::prelude::*;
-/// use spikelet_train::{FitData, FitSettings, Goal, Outputs, Step, metric};
+/// use spikelet_train::{Goal, Outputs, Step, metric};
 /// use std::sync::Arc;
 ///
 /// let net = Sequential::new().add(Linear::new(2, 16)).add(Lif::new(2.0)).add(Linear::new(16, 1));
@@ -53,30 +52,29 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 ///     let y = net.forward(cx, inputs["x"].clone())?.mean(&[0]);
 ///     let loss = loss::mean_squared_error(&y, &inputs["y"]);
 ///     Ok(Outputs::loss(loss).metric("r2", metric::r2(&y, &inputs["y"])))
-/// })
-/// .batch_size(16)
-/// .sequence("x", DType::F32, [20, 2])
-/// .input("y", DType::F32, [1])
-/// .optimizer(Adam::default(), 1e-2)
-/// .ema(0.99);
+/// });
 ///
 /// let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
 /// let recordings = InMemory::new("recordings")
-///     .with(Field::new("x", ElementType::F32, [20, 2]).sequence(), values(100 * 40))?
-///     .with(Field::new("y", ElementType::F32, [1]), values(100))?;
-/// let parts = split(Arc::new(recordings), &[0.8, 0.2], 0)?;
-/// let config = LoaderConfig { batch_size: 16, drop_last: true, ..LoaderConfig::default() };
-/// let data = FitData::new(DataLoader::new(parts[0].clone(), config)?)
-///     .validation(DataLoader::new(parts[1].clone(), LoaderConfig::default())?);
+///     .with(Field::f32("x", [20, 2]).sequence(), values(100 * 40))?
+///     .with(Field::f32("y", [1]), values(100))?;
+/// let data: Arc<dyn Dataset> = Arc::new(recordings);
 ///
-/// let report = Trainer::over(step, FitSettings { epochs: 3, ..FitSettings::default() })
+/// // A fifth of the samples validates.
+/// let settings = Settings { epochs: 3, batch_size: 16, learning_rate: 1e-2, validation: 0.2, ..Settings::default() };
+/// let report = Trainer::over(step, settings)
 ///     .monitor("r2", Goal::Maximize)
 ///     .fit(&data)?;
 /// assert!(report.best().is_some());
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
 pub struct Trainer<'a> {
-    pub(super) subject: Subject<'a>,
+    pub(super) trained: Trained<'a>,
+    pub(super) settings: Settings,
+    /// The network, if it is one of this crate.
+    pub(super) network: Option<Network>,
+    /// The folder from which the data were read.
+    pub(super) data_folder: Option<PathBuf>,
     /// Values of layers that are measured, with patterns of their names.
     pub(super) layer_monitors: Vec<(Monitor, String)>,
     /// The metric that selects the best epoch, if it is given.
@@ -183,11 +181,7 @@ pub struct Start<'a> {
 impl<'a> Trainer<'a> {
     /// A trainer of a module that does not print or write files.
     pub fn new(module: impl Module + 'static, settings: Settings) -> Self {
-        Self::of(Subject::Classifier {
-            module: Arc::new(module),
-            network: None,
-            settings: Box::new(settings),
-        })
+        Self::of(Trained::Module(Arc::new(module)), settings)
     }
 
     /// A trainer of a network of this crate, whose settings are stored in its checkpoints.
@@ -195,30 +189,30 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// When a setting of the network is invalid.
     pub fn network(network: &Network, settings: Settings) -> Result<Self> {
-        Ok(Self::of(Subject::Classifier {
-            module: network.module()?,
+        Ok(Self {
             network: Some(network.clone()),
-            settings: Box::new(settings),
-        }))
+            ..Self::of(Trained::Module(network.module()?), settings)
+        })
     }
 
-    /// A trainer of a step that does not print or write files. Its gradients, clipping, averages, precision, memory
-    /// budget and parameter groups are those of the step; the rank is set by [`Trainer::group`]. Evaluations trace the
-    /// step with other batch sizes: its function takes the number of samples from
-    /// [`Inputs::samples`](super::Inputs::samples), not from a constant.
-    pub fn over(step: Step<'a>, settings: FitSettings) -> Self {
-        Self::of(Subject::Step {
+    /// A trainer of a step that does not print or write files. A step without inputs of its own has the fields of the data. What the step sets itself, such as its optimizer or batch
+    /// size, counts; the rest is that of the settings ([`Step::settings`]), of which the encoder, the loss and the number of
+    /// time steps are for classifiers. Evaluations trace the step with other batch sizes: its function takes the number of
+    /// samples from [`Inputs::samples`](super::Inputs::samples), not from a constant. Reports read the outputs `scores`,
+    /// `[N, classes]` or `[T, N, classes]`, beside the input `labels`, and `output_seq`, `[T, N, classes]`, if the step has them.
+    pub fn over(step: Step<'a>, settings: Settings) -> Self {
+        let step = Trained::Step {
             train: Box::new(step),
             eval: None,
-            settings,
-        })
+        };
+        Self::of(step, settings)
     }
 
     /// Evaluates another step than the trained one: with labels of classes, for example, where training has soft labels
     /// of mixed images. It must have the same parameters and metrics. For a trainer of [`Trainer::over`].
     #[must_use]
     pub fn evaluation_step(mut self, step: Step<'a>) -> Self {
-        if let Subject::Step { eval, .. } = &mut self.subject {
+        if let Trained::Step { eval, .. } = &mut self.trained {
             *eval = Some(Box::new(step));
         }
         self
@@ -257,14 +251,17 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    fn of(subject: Subject<'a>) -> Self {
+    fn of(trained: Trained<'a>, settings: Settings) -> Self {
         let OutputSettings {
             curve_steps,
             checkpoint_seconds,
             ..
         } = OutputSettings::default();
         Self {
-            subject,
+            trained,
+            settings,
+            network: None,
+            data_folder: None,
             layer_monitors: vec![],
             monitor: None,
             backend: None,
@@ -309,6 +306,14 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
+        self
+    }
+
+    /// Sets the folder from which the samples were read. Its absolute path is kept in checkpoints
+    /// ([`DatasetId::folder`](crate::DatasetId::folder)).
+    #[must_use]
+    pub fn data_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data_folder = Some(folder.into());
         self
     }
 
@@ -437,6 +442,22 @@ impl<'a> Trainer<'a> {
         self
     }
 
+    /// The name of what is trained, for reports.
+    #[cfg(feature = "plots")]
+    pub(super) fn name(&self) -> &str {
+        match (&self.network, &self.trained) {
+            (Some(network), _) => network.name(),
+            (None, Trained::Step { train, .. }) if !train.name_of().is_empty() => train.name_of(),
+            _ => "network",
+        }
+    }
+
+    /// The time steps of a classifier; those of a step are in its inputs.
+    #[cfg(feature = "plots")]
+    pub(super) fn time_steps(&self) -> Option<usize> {
+        self.trained.module().map(|_| self.settings.time_steps)
+    }
+
     /// Whether the run should end before its next batch.
     pub(super) fn is_end_requested(&self) -> bool {
         let requests = [&self.end_request, &self.end_when];
@@ -447,7 +468,8 @@ impl<'a> Trainer<'a> {
 impl fmt::Debug for Trainer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trainer")
-            .field("subject", &self.subject)
+            .field("trained", &self.trained)
+            .field("settings", &self.settings)
             .field("monitor", &self.monitor)
             .field("interruptible", &self.end_request.is_some())
             .finish_non_exhaustive()

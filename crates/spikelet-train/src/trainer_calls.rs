@@ -143,16 +143,10 @@ impl Trainer<'_> {
         if self.patience.is_none() || validates {
             return Ok(());
         }
-        let help = match self.subject.settings() {
-            Some(_) => {
-                "set `Settings::validation` to a fraction of the training images, such as 0.1"
-            }
-            None => "give one with `FitData::validation`",
-        };
         Err(Error::invalid(
             "early stopping",
             "there is no validation set, which it watches",
-            help,
+            "set `Settings::validation` to a fraction of the training samples, such as 0.1, or give one in `Loaders`",
         ))
     }
 

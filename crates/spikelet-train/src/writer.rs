@@ -154,10 +154,7 @@ mod tests {
         };
         let store = VarStore::new(spikelet_nn::device::cpu().expect("a CPU"));
         let none = std::iter::empty();
-        let definition = RunDefinition::Classifier {
-            network: None,
-            settings: Box::new(settings),
-        };
+        let definition = RunDefinition::of_classifier(None, settings);
         Checkpoint::take(&store, none, &definition, &progress, &dataset).expect("nothing to take")
     }
 

@@ -68,7 +68,7 @@ fn monitors_equal_a_count_over_the_recorded_values() -> Result<()> {
         },
     )?;
     let batch = loader.epoch(0, 0).next().expect("a batch")?;
-    eval.run_batch(&batch, 0)?;
+    eval.run_batch(&batch)?;
     let found = monitored.evaluate(&loader, &mut store)?;
     for (layer, neurons) in [("2", 20), ("4", 10)] {
         let spikes = eval.activation(&format!("{layer}.spike_seq"))?.to_f64();

@@ -150,7 +150,7 @@ fn counts_equal_loops_over_the_recorded_spikes() -> Result<()> {
         },
     )?;
     let batch = loader.epoch(0, 0).next().expect("a batch")?;
-    eval.run_batch(&batch, 0)?;
+    eval.run_batch(&batch)?;
     let images = f32s(eval.output("x_seq")?);
     let first = f32s(eval.activation("2.spike_seq")?);
     let second = f32s(eval.activation("4.spike_seq")?);

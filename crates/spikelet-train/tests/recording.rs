@@ -11,7 +11,7 @@ use spikelet_nn::neuron::{LeakyIntegrator, Liaf, Psn};
 use spikelet_train::prelude::*;
 use spikelet_train::{
     Inputs, Monitor, Outputs, Recorded, RecordedFile, Recording, RecordingError, Step, StepError,
-    TestSamples, evaluate, record,
+    evaluate, given_inputs, record,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -411,10 +411,10 @@ fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
     let (shape, values) = read(&path("a.npz"), "input_seq")?;
     assert_eq!(shape, [T, N, 1, 28, 28]);
     let inputs = Tensor::f32(shape, f32s(&values));
-    let given = TestSamples::of_inputs("given", &inputs, None)?;
+    let given = given_inputs("given", &inputs, None)?;
     let file = record(
         &net,
-        &settings,
+        &settings.of_inputs(T),
         &recording,
         &given,
         &mut store,
@@ -437,17 +437,17 @@ fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
     }
     // A sequence of another length.
     let some = Tensor::f32([3, 2, 1, 28, 28], vec![0.5; 3 * 2 * 784]);
-    let given = TestSamples::of_inputs("given", &some, None)?;
+    let given = given_inputs("given", &some, None)?;
     let file = record(
         &net,
-        &settings,
+        &settings.of_inputs(3),
         &recording,
         &given,
         &mut store,
         path("c.npz"),
     )?;
     assert_eq!(file.arrays[1].shape, [3, 2, 2, 9, 9]);
-    let error = TestSamples::of_inputs("given", &Tensor::f32([3, 2], vec![0.5; 6]), None);
+    let error = given_inputs("given", &Tensor::f32([3, 2], vec![0.5; 6]), None);
     assert!(
         error
             .expect_err("no axes")

@@ -132,7 +132,7 @@ fn values_equal_the_counts_of_operations_on_one_and_on_two_batches() -> Result<(
             for batch in loader.epoch(0, 0) {
                 let batch = batch?;
                 let sized = monitored(step()).batch_size(batch.len());
-                found.add(&sized.compile_eval(&mut store)?.run_batch(&batch, first)?);
+                found.add(&sized.compile_eval(&mut store)?.run_batch(&batch)?);
                 first += batch.len();
             }
             assert_eq!((first, found.samples()), (N, N));

@@ -6,8 +6,7 @@ use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Spli
 use spikelet_nn::tensors::TensorFile;
 use spikelet_train::prelude::*;
 use spikelet_train::{
-    Checkpoint, FitData, FitReport, Goal, Monitor, ParameterGroup, RunDefinition, TrainError,
-    evaluate,
+    Checkpoint, FitReport, Goal, Loaders, Monitor, ParameterGroup, TrainError, evaluate,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -99,13 +98,16 @@ fn groups_of_parameters_have_their_own_learning_rate_or_none() -> Result<()> {
 }
 
 /// The same images as loaders of `settings`.
-fn loaders(split: &Split, settings: &Settings) -> Result<FitData> {
+fn loaders(split: &Split, settings: &Settings) -> Result<Loaders> {
     let evaluated = LoaderConfig {
         shuffle: false,
         ..LoaderConfig::default()
     };
     let train = DataLoader::new(split.train.clone(), settings.training_batches())?;
-    Ok(FitData::new(train).test(DataLoader::new(split.test.clone(), evaluated)?))
+    Ok(Loaders {
+        test: Some(DataLoader::new(split.test.clone(), evaluated)?),
+        ..Loaders::new(train)
+    })
 }
 
 #[test]
@@ -191,7 +193,7 @@ fn data_that_is_not_images_of_classes_is_refused() -> Result<()> {
         batch_size: 16,
         ..LoaderConfig::default()
     };
-    let data = FitData::new(DataLoader::new(Arc::new(table), config)?);
+    let data = Loaders::new(DataLoader::new(Arc::new(table), config)?);
     let refused = Trainer::new(net(), settings()).fit(&data);
     assert!(matches!(refused, Err(Error::Invalid { what, .. }) if what == "data"));
     let nine = Sequential::new().add(Flatten).add(Linear::new(784, 9));
@@ -230,37 +232,11 @@ fn data_that_is_not_images_of_classes_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Writes the metadata of a checkpoint of `settings` as the earlier format had it.
-fn downgrade(path: &Path, settings: &Settings) {
+/// Writes the metadata of a checkpoint as the earlier format had it.
+fn downgrade(path: &Path) {
     let mut file = TensorFile::read(path).expect("a checkpoint");
-    let earlier = serde_json::json!({
-        "time_steps": settings.time_steps,
-        "batch_size": settings.batch_size,
-        "epochs": 2,
-        "learning_rate": settings.learning_rate,
-        "schedule": {"name": "constant"},
-        "optimizer": {
-            "name": "adam", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0,
-            "decoupled": false,
-        },
-        "clip": null,
-        "encoder": "direct",
-        "loss": "mse",
-        "label_smoothing": 0.0,
-        "bias_decay": true,
-        "propagation": "layer-by-layer",
-        "precision": "f32",
-        "memory_budget": null,
-        "evaluation_batch": null,
-        "sync_batch_norm": false,
-        "augment": {"crop": 0, "flip": false, "shift": 0.0, "transforms": []},
-        "normalize": null,
-        "validation": settings.validation,
-        "seed": settings.seed,
-    });
-    let metadata = &mut file.metadata;
-    metadata.insert("format".to_string(), "spikelet checkpoint 4".to_string());
-    metadata.insert("settings".to_string(), earlier.to_string());
+    let format = "spikelet checkpoint 5".to_string();
+    file.metadata.insert("format".to_string(), format);
     file.write(path).expect("the folder can be written");
 }
 
@@ -279,10 +255,10 @@ fn a_checkpoint_of_the_earlier_format_is_read_and_resumed() -> Result<()> {
         .folder(folder.path())
         .fit(&digits())?;
     let last = folder.path().join("last.safetensors");
-    downgrade(&last, &settings);
+    downgrade(&last);
     let read = Checkpoint::read(&last)?;
     assert_eq!(read.progress.history, first.history);
-    assert!(matches!(read.definition, RunDefinition::Classifier { .. }));
+    assert!(read.definition.step.is_none());
     let resumed = Trainer::new(net(), settings.clone())
         .folder(folder.path())
         .resume(true)

@@ -8,7 +8,7 @@ use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
-use spikelet::train::{DatasetId, FitData, SampleShape, Settings};
+use spikelet::train::{DatasetId, SampleShape, Settings};
 use std::path::{Path, PathBuf};
 
 /// The environment variable of the data set folder.
@@ -212,14 +212,11 @@ impl TrainingDataArgs {
         }
     }
 
-    /// The data of a run, with the folder that is kept in its checkpoints.
-    pub fn fit_data(&self, loaded: &Split) -> FitData {
-        let data = FitData::from(loaded);
-        let known = DataName::of_dataset(loaded.name());
-        match known.is_some_and(|name| name.dataset().has_files()) {
-            true => data.folder(self.of.folder()),
-            false => data,
-        }
+    /// The folder of these data, which is kept in checkpoints, if they are read from files.
+    pub fn folder_of(&self, loaded: &Split) -> Option<PathBuf> {
+        let known = DataName::of_dataset(loaded.name())?;
+        let has_files = known.dataset().has_files();
+        has_files.then(|| self.of.folder().to_path_buf())
     }
 
     /// Sets the given options in an experiment. Without a data set, the one in --data-dir is used if `detects`.

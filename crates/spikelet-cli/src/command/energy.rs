@@ -58,8 +58,12 @@ impl EnergyOf {
         let (mut trained, settings, test) = Trained::evaluated(&self.evaluation, console)?;
         let (network, test) = (&trained.network, &test);
         let start = Instant::now();
-        let (evaluation, counts) =
-            count_operations(&*network.module()?, &settings, test, &mut trained.store)?;
+        let (evaluation, counts) = count_operations(
+            &*network.module()?,
+            &settings,
+            test.samples(),
+            &mut trained.store,
+        )?;
         let (seconds, kind) = (start.elapsed().as_secs_f64(), test.kind());
         let report = Report {
             format: match settings.precision {

@@ -31,7 +31,12 @@ impl Eval {
             accuracy,
             labeled_accuracy,
             loss,
-        } = evaluate(&*network.module()?, &settings, test, &mut trained.store)?;
+        } = evaluate(
+            &*network.module()?,
+            &settings,
+            test.samples(),
+            &mut trained.store,
+        )?;
         let seconds = start.elapsed().as_secs_f64();
         console.say_json(&json!({
             "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name(), "images": test.len(),

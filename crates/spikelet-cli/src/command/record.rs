@@ -7,13 +7,15 @@ use crate::args::{EvaluationArgs, range, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::data::{ArraySpec, StepShape};
+use spikelet::data::{ArraySpec, Dataset, StepShape};
+use spikelet::graph::Tensor;
 use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
-use spikelet::train::{Recorded, Recording, SampleShape, Settings, TestSamples, record};
+use spikelet::train::{Recorded, Recording, SampleShape, Settings, given_inputs, record};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Write the spikes, potentials, weights and traces of chosen layers to a file, for plots of your own
@@ -101,7 +103,7 @@ impl Record {
             Failure::argument("no layers were named", "name some, or use --layers \"*\"")
         })?;
         let recording = others.iter().fold(Recording::new(first), Recording::layers);
-        let all = samples.samples.dataset().len();
+        let all = samples.samples.len();
         let mut recording = recording
             .values(self.values.iter().copied())
             .samples(self.samples.clone().unwrap_or(0..all.min(FEW)));
@@ -174,17 +176,18 @@ impl Record {
             let samples = Samples {
                 name: test.name().to_string(),
                 kind: test.kind(),
-                samples: (&test).into(),
+                samples: test.samples().clone(),
             };
             return Ok((trained, settings, samples));
         };
         let trained = Trained::open(&self.evaluation.checkpoint, &self.evaluation.device)?;
-        let mut settings = trained.checkpoint.settings()?.clone();
+        let inputs = inputs_of(path, &trained)?;
+        let mut settings = trained.checkpoint.settings()?.of_inputs(inputs.shape[0]);
         settings.evaluation_batch = self
             .evaluation
             .eval_batch_size
             .or(settings.evaluation_batch);
-        let samples = given(path, &trained)?;
+        let samples = given(path, &inputs, &trained)?;
         Ok((trained, settings, samples))
     }
 }
@@ -193,11 +196,11 @@ impl Record {
 struct Samples {
     name: String,
     kind: &'static str,
-    samples: TestSamples,
+    samples: Arc<dyn Dataset>,
 }
 
-/// The sequences of a file for a network.
-fn given(path: &Path, trained: &Trained) -> Result<Samples, Failure> {
+/// The sequences of a file for a network, `[T, N, …]`.
+fn inputs_of(path: &Path, trained: &Trained) -> Result<Tensor, Failure> {
     let mut inputs = read_sequences(path, INPUT)?;
     let step = trained.network.input();
     let wrong = || {
@@ -222,13 +225,18 @@ fn given(path: &Path, trained: &Trained) -> Result<Samples, Failure> {
         None => trained.network.image().to_vec(),
     };
     inputs.shape = [shape, step].concat();
+    Ok(inputs)
+}
+
+/// The samples that they are.
+fn given(path: &Path, inputs: &Tensor, trained: &Trained) -> Result<Samples, Failure> {
     let step_labels = match trained.sample() {
         SampleShape::Sequence { step_labels, .. } => step_labels,
         _ => None,
     };
     let name = path.display().to_string();
     Ok(Samples {
-        samples: TestSamples::of_inputs(&name, &inputs, step_labels)?,
+        samples: given_inputs(&name, inputs, step_labels)?,
         name,
         kind: "sequence",
     })

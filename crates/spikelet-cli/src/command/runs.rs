@@ -112,7 +112,7 @@ pub fn run_json(run: &RunInfo, differing: &[Setting], k: usize) -> Value {
 /// The network, or the kind of a run without one of the named networks.
 fn network(run: &RunInfo) -> &str {
     match run.checkpoint.as_ref().map(|found| &found.definition) {
-        Some(RunDefinition::Step(_)) => "a step",
+        Some(RunDefinition { step: Some(_), .. }) => "a step",
         Some(_) => run.network().unwrap_or("a module"),
         None => run.network().unwrap_or("–"),
     }

@@ -226,9 +226,11 @@ impl Train {
             None => args.data.load(&experiment, console)?,
             Some(rank) => args.data.load_on_rank(&experiment, console, &rank.group)?,
         };
-        let fit_data = args.data.fit_data(&data);
         let ranks = rank.as_ref().map_or(1, |rank| rank.group.world().size);
-        let batch_size = fit_data.batch_size(&experiment.settings, ranks);
+        // An error of the division is told where the samples are divided.
+        let parts = data.parts(experiment.settings.validation);
+        let samples = parts.map_or(usize::MAX, |(train, _)| train.len());
+        let batch_size = experiment.settings.batch_of(samples, ranks);
         let wanted = std::mem::replace(&mut experiment.settings.batch_size, batch_size);
         if wanted != batch_size {
             console.say(console.yellow(format!(
@@ -284,6 +286,9 @@ impl Train {
         if let Some(file) = &experiment.init_from {
             trainer = trainer.init_from(file);
         }
+        if let Some(folder) = args.data.folder_of(&data) {
+            trainer = trainer.data_folder(folder);
+        }
         if let Some(rank) = rank {
             trainer = trainer.group(rank.group);
         }
@@ -304,7 +309,7 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(output.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_with(&fit_data, |run| {
+            .fit_with(&data, |run| {
                 let (engine, memory) = (run.engine, &run.memory);
                 start["folder"] = json!(run.folder.map(path_text));
                 let engine: &dyn Any = engine;

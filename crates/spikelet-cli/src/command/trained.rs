@@ -7,7 +7,7 @@ use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{Checkpoint, SampleShape, Settings, TestSamples};
+use spikelet::train::{Checkpoint, SampleShape, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,6 +175,11 @@ impl Tested {
         self.0.name()
     }
 
+    /// The samples.
+    pub fn samples(&self) -> &Arc<dyn Dataset> {
+        &self.0.test
+    }
+
     /// The number of samples.
     pub fn len(&self) -> usize {
         self.0.sizes()[1]
@@ -200,12 +205,6 @@ impl Tested {
                 Err(Failure::other(problem, NOT_IMAGES))
             }
         }
-    }
-}
-
-impl From<&Tested> for TestSamples {
-    fn from(tested: &Tested) -> Self {
-        (&tested.0.test).into()
     }
 }
 

@@ -292,10 +292,7 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
         folder: None,
     };
     let names = tensors.iter().map(|(name, _)| (*name).to_string());
-    let definition = RunDefinition::Classifier {
-        network: Some(network()),
-        settings: Box::new(settings),
-    };
+    let definition = RunDefinition::of_classifier(Some(network()), settings);
     let taken = Checkpoint::take(&store, names, &definition, &progress, &dataset);
     let checkpoint = taken.expect("a checkpoint");
     let path = folder.join("checkpoint");

@@ -106,7 +106,7 @@ macro_rules! pointers {
     )*};
 }
 
-pointers!(Box<dyn Module>, Arc<dyn Module>);
+pointers!(Box<dyn Module>, Arc<dyn Module>, &dyn Module);
 
 /// The chain of the child module `name`, with paths in its parent; or the module itself.
 pub fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Module>)> {

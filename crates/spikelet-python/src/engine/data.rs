@@ -5,7 +5,7 @@ use super::json::parse;
 use super::samples::PySamples;
 use pyo3::prelude::*;
 use spikelet::data::{DataOptions, FrameSettings, Normalize, Split, find};
-use spikelet::train::{FitData, Normalization};
+use spikelet::train::{Loaders, Normalization, Settings, TrainingData};
 use std::path::PathBuf;
 
 /// The training, validation and test samples of a data set.
@@ -39,8 +39,9 @@ impl PySplit {
         }
     }
 
-    pub fn fit_data(&self) -> FitData {
-        (&self.split).into()
+    /// The loaders of a run with these settings.
+    pub fn loaders(&self, settings: &Settings) -> PyResult<Loaders> {
+        self.split.loaders(settings).map_err(raise)
     }
 }
 

@@ -149,7 +149,7 @@ impl PyExperiment {
         let settings = self.settings_for(split)?;
         let mut options = RunOptions::of(&parse("options", options)?)?;
         options.of_experiment(&self.experiment);
-        let data = split.fit_data();
+        let data = split.loaders(&settings)?;
         let errors = Errors::default();
         let report = py.detach(|| run(model, settings, &data, options, on_step, on_epoch, &errors));
         match errors.take() {

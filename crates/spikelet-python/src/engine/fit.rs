@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use spikelet::graph::Tensor;
 use spikelet::runtime::VarStore;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
-use spikelet::train::{FitData, FitReport, Goal, Settings, Trainer};
+use spikelet::train::{FitReport, Goal, Loaders, Settings, Trainer};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,19 +36,19 @@ pub(super) enum Given<'py> {
 }
 
 impl Given<'_> {
-    fn data(&self, settings: &Settings) -> PyResult<FitData> {
+    fn loaders(&self, settings: &Settings) -> PyResult<Loaders> {
         match self {
-            Self::Split(split) => Ok(split.fit_data()),
+            Self::Split(split) => split.loaders(settings),
             Self::Samples((train, validation, test)) => {
-                let mut data = FitData::new(train.loader(settings.training_batches())?);
-                let evaluated = |samples: &PySamples| samples.loader(settings.test_batches(1));
-                if let Some(samples) = validation {
-                    data = data.validation(evaluated(samples)?);
-                }
-                if let Some(samples) = test {
-                    data = data.test(evaluated(samples)?);
-                }
-                Ok(data)
+                let evaluated = |samples: &Option<PyRef<'_, PySamples>>| {
+                    let loader = |own: &PyRef<'_, PySamples>| own.loader(settings.test_batches(1));
+                    samples.as_ref().map(loader).transpose()
+                };
+                Ok(Loaders {
+                    train: train.loader(settings.training_batches())?,
+                    validation: evaluated(validation)?,
+                    test: evaluated(test)?,
+                })
             }
         }
     }
@@ -193,7 +193,7 @@ pub(super) fn fit(
 ) -> PyResult<String> {
     let settings = settings_of(settings)?;
     let options = RunOptions::of(&parse("options", options)?)?;
-    let data = data.data(&settings)?;
+    let data = data.loaders(&settings)?;
     let errors = Errors::default();
     let report = py.detach(|| run(model, settings, &data, options, on_step, on_epoch, &errors));
     // An error of Python, such as KeyboardInterrupt, ended the run.
@@ -279,7 +279,7 @@ pub(super) fn configured<'a>(
 pub(super) fn run(
     model: &PyModel,
     settings: Settings,
-    data: &FitData,
+    data: &Loaders,
     options: RunOptions,
     on_step: Option<Py<PyAny>>,
     on_epoch: Option<Py<PyAny>>,

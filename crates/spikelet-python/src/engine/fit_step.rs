@@ -15,7 +15,7 @@ use spikelet::document::Document;
 use spikelet::network::Network;
 use spikelet::optim::LrSchedule;
 use spikelet::train::experiment::Experiment;
-use spikelet::train::{FitData, FitSettings, Trainer};
+use spikelet::train::{Loaders, Settings, Trainer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -90,33 +90,26 @@ pub(super) fn fit_step<'py>(
     let definition = parse("step", definition)?;
     let inputs = definition["inputs"].as_array().cloned().unwrap_or_default();
     let options = parse("options", options)?;
-    let settings = FitSettings {
+    let settings = Settings {
         epochs: options["epochs"].as_u64().unwrap_or(20) as usize,
         schedule: schedule(&options["schedule"])?,
-        ..FitSettings::default()
+        batch_size: definition["batch_size"].as_u64().unwrap_or(1) as usize,
+        seed: definition["seed"].as_u64().unwrap_or(0),
+        ..Settings::default()
     };
-    let batch = definition["batch_size"].as_u64().unwrap_or(1) as usize;
     let loader = |given: &Bound<'py, PyDict>, config: LoaderConfig| {
         DataLoader::new(samples(&inputs, given)?, config).map_err(raise)
     };
-    let evaluated = || LoaderConfig {
-        shuffle: false,
-        ..LoaderConfig::default()
-    };
-    let training = LoaderConfig {
-        batch_size: batch,
-        drop_last: true,
-        seed: definition["seed"].as_u64().unwrap_or(0),
-        ..LoaderConfig::default()
+    let evaluated = |given: &Option<Bound<'py, PyDict>>| {
+        let loader = |given| loader(given, settings.test_batches(1));
+        given.as_ref().map(loader).transpose()
     };
     let (train, validation, test) = &data;
-    let mut loaders = FitData::new(loader(train, training)?);
-    if let Some(given) = validation {
-        loaders = loaders.validation(loader(given, evaluated())?);
-    }
-    if let Some(given) = test {
-        loaders = loaders.test(loader(given, evaluated())?);
-    }
+    let loaders = Loaders {
+        train: loader(train, settings.training_batches())?,
+        validation: evaluated(validation)?,
+        test: evaluated(test)?,
+    };
     let step = defined(Arc::new(function), &definition)?;
     let run_options = RunOptions::of(&options)?;
     let (errors, last) = (Errors::default(), Trained::default());

@@ -16,8 +16,8 @@ use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
-    Checkpoint, DatasetId, EvalEngine, EvalStep, Outputs, Progress, RunDefinition, SampleBatch,
-    SampleShape, Step,
+    Checkpoint, DatasetId, EvalStep, Outputs, Progress, RunDefinition, SampleBatch, SampleShape,
+    Step,
 };
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -306,10 +306,7 @@ impl PyModel {
     fn save(&self, py: Python<'_>, path: &str, settings: &str) -> PyResult<()> {
         let settings = settings_of(settings)?;
         let samples = settings.batch_size;
-        let definition = RunDefinition::Classifier {
-            network: Some(self.network.clone()),
-            settings: Box::new(settings),
-        };
+        let definition = RunDefinition::of_classifier(Some(self.network.clone()), settings);
         let progress = Progress {
             ranks: 1,
             ..Progress::default()
@@ -376,7 +373,6 @@ impl PyModel {
             let loader = samples.loader(parsed.test_batches(batch))?;
             let mut scores: Vec<Tensor> = vec![];
             let mut recorded: BTreeMap<String, Vec<Tensor>> = BTreeMap::new();
-            let mut first = 0;
             for given in loader.epoch(0, 0) {
                 let given = given.map_err(raise)?;
                 Python::attach(|py| py.check_signals())?;
@@ -397,16 +393,13 @@ impl PyModel {
                         .fold(step, |step, value| step.read_activations(value));
                     step.outputs(true).compile_eval(store)
                 })?;
-                EvalEngine::start(step, &given, first)
-                    .and_then(|pending| pending.wait())
-                    .map_err(raise)?;
+                step.run_batch(&given).map_err(raise)?;
                 scores.push(step.output("scores").map_err(raise)?);
                 let paths: Vec<String> = step.activations().map(String::from).collect();
                 for path in paths {
                     let value = step.activation(&path).map_err(raise)?;
                     recorded.entry(path).or_default().push(value);
                 }
-                first += given.len();
             }
             let scores = concat(scores, 0)?;
             let recorded = recorded

@@ -5,7 +5,6 @@ use super::fields::{differences, parse};
 use super::progress::RunSize;
 use super::{DatasetId, to_json};
 use crate::Settings;
-use crate::optim::LrSchedule;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use spikelet_nn::network::Network;
@@ -13,31 +12,21 @@ use std::collections::HashMap;
 
 /// What a run trains, and how.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum RunDefinition {
-    /// A classifier of images.
-    Classifier {
-        /// The network, if it is one of the named networks.
-        network: Option<Network>,
-        /// The settings.
-        settings: Box<Settings>,
-    },
-    /// A [`Step`](crate::Step) of one's own.
-    Step(StepDefinition),
+pub struct RunDefinition {
+    /// The network of a classifier, if it is one of the named networks or from a file.
+    pub network: Option<Network>,
+    /// The settings.
+    pub settings: Box<Settings>,
+    /// The step, if it is one of one's own.
+    pub step: Option<StepDefinition>,
 }
 
-/// The definition of a run of a [`Step`](crate::Step). It recognizes a step, and cannot rebuild it.
+/// The definition of a [`Step`](crate::Step) of one's own in a run. It recognizes a step, and cannot rebuild it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepDefinition {
-    /// The number of passes over the training set.
-    pub epochs: usize,
-    /// The learning rate schedule.
-    pub schedule: LrSchedule,
-    /// The number of samples of a batch, on each rank.
-    pub batch_size: usize,
     /// The number of training samples of an epoch.
     pub samples: usize,
-    /// The settings of the step, and a digest of its graph.
+    /// What the step has beside the settings, and a digest of its graph.
     pub step: Value,
     /// The same of the step of evaluations, if it is another one.
     pub eval_step: Option<Value>,
@@ -46,48 +35,42 @@ pub struct StepDefinition {
 }
 
 impl RunDefinition {
-    /// The network, if it is one of the named networks or from a file.
-    pub fn network(&self) -> Option<&Network> {
-        match self {
-            Self::Classifier { network, .. } => network.as_ref(),
-            Self::Step(_) => None,
+    /// That of a classifier.
+    pub fn of_classifier(network: Option<Network>, settings: Settings) -> Self {
+        Self {
+            network,
+            settings: Box::new(settings),
+            step: None,
         }
     }
 
     pub(super) fn size(&self, dataset: &DatasetId) -> RunSize {
-        let (epochs, batch_size, samples) = match self {
-            Self::Classifier { settings, .. } => {
-                (settings.epochs, settings.batch_size, dataset.train_samples)
-            }
-            Self::Step(step) => (step.epochs, step.batch_size, step.samples),
-        };
         RunSize {
-            epochs,
-            batch_size,
-            samples,
+            epochs: self.settings.epochs,
+            batch_size: self.settings.batch_size,
+            samples: (self.step.as_ref()).map_or(dataset.train_samples, |step| step.samples),
         }
     }
 
     /// The entries of the metadata.
     pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Classifier { network, settings } => vec![
-                ("network", to_json(network)),
-                ("settings", to_json(settings)),
-            ],
-            Self::Step(step) => vec![("step", to_json(step))],
-        }
+        let step = self.step.as_ref().map(|step| ("step", to_json(step)));
+        let mut entries = vec![
+            ("network", to_json(&self.network)),
+            ("settings", to_json(&self.settings)),
+        ];
+        entries.extend(step);
+        entries
     }
 
     pub(super) fn read(metadata: &HashMap<String, Value>) -> Result<Self, CheckpointProblem> {
-        if let Some(step) = metadata.get("step") {
-            return Ok(Self::Step(parse("step", step)?));
-        }
         let entry = |name| super::entry(metadata, name);
         let settings: Settings = spikelet_schema::from_json(entry("settings")?)?;
-        Ok(Self::Classifier {
+        let step = metadata.get("step").map(|step| parse("step", step));
+        Ok(Self {
             network: parse("network", entry("network")?)?,
             settings: Box::new(settings),
+            step: step.transpose()?,
         })
     }
 
@@ -95,48 +78,29 @@ impl RunDefinition {
     /// allowed if the learning rate does not depend on their number and at least `trained` are wanted; memory is no
     /// difference.
     pub(crate) fn differences(&self, checkpoint: &Self, trained: usize) -> Vec<Difference> {
-        let may_continue = |schedule: &LrSchedule, epochs: usize| {
-            !schedule.depends_on_epochs() && epochs >= trained
-        };
-        match (checkpoint, self) {
-            (
-                Self::Classifier {
-                    network: of_checkpoint,
-                    settings: theirs,
-                },
-                Self::Classifier {
-                    network,
-                    settings: ours,
-                },
-            ) => {
-                let mut theirs = theirs.clone();
-                if may_continue(&theirs.schedule, ours.epochs) {
-                    theirs.epochs = ours.epochs;
-                }
-                theirs.memory_budget = ours.memory_budget;
-                theirs.evaluation_batch = ours.evaluation_batch;
-                let mut found = differences("network", of_checkpoint, network);
-                found.extend(differences("", &*theirs, &**ours));
-                found
-            }
-            (Self::Step(theirs), Self::Step(ours)) => {
-                let mut theirs = theirs.clone();
-                if may_continue(&theirs.schedule, ours.epochs) {
-                    theirs.epochs = ours.epochs;
-                }
-                differences("run", &theirs, ours)
-            }
+        let (ours, mut theirs) = (&*self.settings, (*checkpoint.settings).clone());
+        if !theirs.schedule.depends_on_epochs() && ours.epochs >= trained {
+            theirs.epochs = ours.epochs;
+        }
+        theirs.memory_budget = ours.memory_budget;
+        theirs.evaluation_batch = ours.evaluation_batch;
+        let mut found = differences("network", &checkpoint.network, &self.network);
+        found.extend(differences("", &theirs, ours));
+        match (&checkpoint.step, &self.step) {
+            (Some(theirs), Some(ours)) => found.extend(differences("run", theirs, ours)),
+            (None, None) => {}
             (theirs, ours) => {
-                let kind = |definition: &Self| match definition {
-                    Self::Classifier { .. } => "a classifier of images".to_string(),
-                    Self::Step(_) => "a step of one's own".to_string(),
+                let kind = |step: &Option<StepDefinition>| match step {
+                    None => "a classifier".to_string(),
+                    Some(_) => "a step of one's own".to_string(),
                 };
-                vec![Difference {
+                return vec![Difference {
                     field: "run".to_string(),
                     checkpoint: kind(theirs),
                     here: kind(ours),
-                }]
+                }];
             }
         }
+        found
     }
 }

@@ -90,8 +90,8 @@ pub enum CheckpointProblem {
         /// The allowed values.
         expected: String,
     },
-    /// The checkpoint of a step of one's own, where that of a classifier of images is needed.
-    #[error("it was trained with a step of one's own, not as a classifier of images")]
+    /// The checkpoint of a step of one's own, where that of a classifier is needed.
+    #[error("it was trained with a step of one's own, not as a classifier")]
     NotAClassifier,
     /// Tensors of the network or its optimizer are missing.
     #[error("it has no tensors {}", .0.join(", "))]

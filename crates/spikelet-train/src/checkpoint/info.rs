@@ -43,7 +43,7 @@ impl CheckpointInfo {
 
     /// The number of epochs of the run.
     pub fn epochs(&self) -> usize {
-        self.definition.size(&self.dataset).epochs
+        self.definition.settings.epochs
     }
 
     pub(super) fn of_texts(texts: &BTreeMap<String, String>) -> Result<Self, CheckpointProblem> {
@@ -64,13 +64,10 @@ impl CheckpointInfo {
             };
             let value: Value = serde_json::from_str(text)
                 .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
-            let value = match name {
-                "progress" if earlier => upgrade::progress(value),
-                "settings" if earlier => upgrade::settings(value)?,
-                "step" if earlier => upgrade::step(value)?,
-                _ => value,
-            };
             metadata.insert(name.to_string(), value);
+        }
+        if earlier {
+            upgrade::upgrade(&mut metadata);
         }
         let definition = RunDefinition::read(&metadata)?;
         let dataset: DatasetId = parse("dataset", entry(&metadata, "dataset")?)?;

@@ -38,7 +38,7 @@ pub struct Progress {
     pub train_seconds: f64,
     /// The seconds of the run.
     pub seconds: f64,
-    /// Memory that training and evaluation use on the device, in bytes; 0 in checkpoints of earlier versions.
+    /// Memory that training and evaluation use on the device, in bytes.
     #[serde(default)]
     pub peak_bytes: usize,
     /// The completed epochs.

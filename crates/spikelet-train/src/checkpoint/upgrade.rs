@@ -1,189 +1,149 @@
 //! Metadata of the checkpoint format before this one.
 //!
-//! Format 4 had the settings as one object with the names of the fields in the program; today they are the tables of an experiment
-//! file.
+//! Format 5 had no settings for a step of one's own, and a kind of layers that is now keys of another one.
 
-use crate::Settings;
-use crate::experiment::with_adamw;
-use crate::optim::LrSchedule;
 use serde_json::{Map, Value, json};
-use spikelet_core::document::{Located, Node};
-use spikelet_nn::encoder;
-use spikelet_schema::{Schema, from_json, to_json};
+use std::collections::HashMap;
 
 /// The earlier format that is read.
-pub(super) const EARLIER: &str = "spikelet checkpoint 4";
+pub(super) const EARLIER: &str = "spikelet checkpoint 5";
 
-/// The progress of a run of format 4: early ones have no peak of the memory.
-pub(super) fn progress(mut progress: Value) -> Value {
-    if let Some(fields) = progress.as_object_mut() {
-        fields.entry("peak_bytes").or_insert_with(|| json!(0));
+/// The metadata in today's form.
+pub(super) fn upgrade(metadata: &mut HashMap<String, Value>) {
+    if let Some(network) = metadata.get_mut("network") {
+        rename_layers(network);
     }
-    progress
+    let step = metadata.get_mut("step").and_then(Value::as_object_mut);
+    if let Some(settings) = step.map(settings_of) {
+        metadata.insert("settings".to_string(), settings);
+        metadata.insert("network".to_string(), Value::Null);
+    }
 }
 
-/// The definition of a step of format 4.
-pub(super) fn step(mut step: Value) -> Result<Value, Located> {
-    step["schedule"] = schedule(&step["schedule"])?.into();
-    for of in ["step", "eval_step"] {
-        let groups = step[of].get_mut("groups").and_then(Value::as_array_mut);
-        for group in groups.into_iter().flatten() {
-            let constants = group["constants"].as_object_mut();
-            if constants.and_then(|own| own.remove("decoupled")) == Some(Value::Bool(true)) {
-                group["optimizer"] = "adamw".into();
+/// `delayed-recurrent` is `recurrent` with the same keys.
+fn rename_layers(value: &mut Value) {
+    const BEFORE: &str = "delayed-recurrent";
+    const NOW: &str = "recurrent";
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(rename_layers),
+        Value::Object(keys) => {
+            if let Some(neuron) = keys.remove(BEFORE) {
+                keys.insert(NOW.to_string(), neuron);
+            }
+            if keys.get("layer").is_some_and(|kind| kind == BEFORE) {
+                keys.insert("layer".to_string(), NOW.into());
+            }
+            keys.values_mut().for_each(rename_layers);
+        }
+        _ => {}
+    }
+}
+
+/// The settings of a run of a step, which its definition had.
+fn settings_of(run: &mut Map<String, Value>) -> Value {
+    let mut take = |key: &str| run.remove(key).unwrap_or_default();
+    let [epochs, batch_size, schedule] = ["epochs", "batch_size", "schedule"].map(&mut take);
+    let own = run.get("step").cloned().unwrap_or_default();
+    for step in ["step", "eval_step"] {
+        if let Some(step) = run.get_mut(step).and_then(Value::as_object_mut) {
+            step.retain(|key, _| ["name", "inputs", "groups", "graph"].contains(&&key[..]));
+            let groups = step.get_mut("groups").and_then(Value::as_array_mut);
+            if let Some(groups) = groups {
+                groups.retain(|group| group["parameters"] != "*");
             }
         }
     }
-    Ok(step)
-}
-
-/// The keys of a schedule of format 4, which may contain other schedules.
-fn schedule(earlier: &Value) -> Result<Map<String, Value>, Located> {
-    Ok(to_json(&from_json::<LrSchedule>(earlier)?))
-}
-
-/// The tables of the settings of format 4.
-pub(super) fn settings(settings: Value) -> Result<Value, Located> {
-    let Value::Object(settings) = settings else {
-        return Ok(settings);
-    };
-    let smoothing = settings.get("label_smoothing").cloned();
-    let mut tables = json!({});
-    for (field, value) in settings {
-        let mut put = |table: &str, key: &str, value: Value| tables[table][key] = value;
-        match (&field[..], value) {
-            ("encoder", Value::String(text)) => {
-                let made = encoder::parse(&text).map_err(|error| Located::refused(&error, ""))?;
-                tables["encoder"] = made.spec();
-            }
-            ("loss", name) => {
-                put("loss", "name", name.clone());
-                if let Some(smoothing) = smoothing.clone().filter(|_| name != "mse") {
-                    put("loss", "label_smoothing", smoothing);
-                }
-            }
-            ("label_smoothing", _) | (_, Value::Null) => {}
-            ("schedule", value) => tables["schedule"] = schedule(&value)?.into(),
-            ("optimizer", fields) => {
-                let optimizer = with_adamw(&Node::from_json(&fields)?);
-                for entry in optimizer.entries().into_iter().flatten() {
-                    put("optimizer", &entry.key, entry.value.to_json());
-                }
-            }
-            ("frames", Value::Object(fields)) => {
-                let frames = to_json(&from_json::<spikelet_data::FrameSettings>(&fields.into())?);
-                frames
-                    .into_iter()
-                    .for_each(|(key, value)| put("data", &key, value));
-            }
-            ("clip", Value::Object(clip)) => {
-                clip.into_iter()
-                    .for_each(|(kind, most)| put("optimizer", &format!("clip_{kind}"), most));
-            }
-            ("groups", groups) => put("optimizer", "groups", groups),
-            ("learning_rate", rate) => put("optimizer", "lr", rate),
-            ("memory_budget", budget) => {
-                let text = match (&budget["bytes"], &budget["fraction"]) {
-                    (Value::Null, share) => share.to_string(),
-                    (bytes, _) => format!("{bytes}B"),
-                };
-                put("training", "memory_budget", text.into());
-            }
-            (field, value) => {
-                let mut own = Settings::DECLARATION.fields.iter();
-                let own = own.find(|own| own.key == field);
-                put(own.map_or("training", |own| own.table), field, value);
-            }
-        }
+    let groups = own["groups"].as_array();
+    let of_others =
+        groups.and_then(|groups| groups.iter().find(|group| group["parameters"] == "*"));
+    let mut optimizer = Map::new();
+    if let Some(group) = of_others {
+        let constants = group["constants"].as_object().into_iter().flatten();
+        optimizer.extend(constants.map(|(key, value)| (key.clone(), value.clone())));
+        optimizer.insert("name".to_string(), group["optimizer"].clone());
+        optimizer.insert("lr".to_string(), group["learning_rate"].clone());
     }
-    Ok(tables)
+    for key in ["layer_decay", "gradient_noise"] {
+        optimizer.extend(own.get(key).map(|value| (key.to_string(), value.clone())));
+    }
+    for (kind, most) in own["clip"].as_object().into_iter().flatten() {
+        optimizer.insert(format!("clip_{kind}"), most.clone());
+    }
+    let propagation = own["propagation"]
+        .as_str()
+        .unwrap_or_default()
+        .replace('_', "-");
+    let mut training = json!({
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "accumulate": own["accumulate"],
+        "precision": own["precision"],
+        "propagation": propagation,
+        "seed": own["seed"],
+    });
+    if !own["ema"].is_null() {
+        training["ema"] = own["ema"].clone();
+    }
+    json!({ "training": training, "schedule": schedule, "optimizer": optimizer })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::schedule::Cosine;
-    use crate::optim::{AdamW, LrSchedule};
-    use crate::penalty::RateBounds;
-    use crate::{ParameterGroup, Penalty};
-    use spikelet_core::MemoryBudget;
-    use spikelet_data::Augment;
-    use spikelet_nn::loss::{CrossEntropy, Tet};
-
-    fn read(text: &str) -> Settings {
-        let earlier = serde_json::from_str(text).expect("JSON");
-        let tables = super::settings(earlier).unwrap_or_else(|error| panic!("{}", error.problem));
-        from_json(&tables).unwrap_or_else(|error| panic!("{}", error.problem))
-    }
-
-    /// As version 0.1 of the program wrote them.
-    const PLAIN: &str = r#"{"time_steps":8,"batch_size":128,"epochs":2,"learning_rate":0.002,"schedule":{"name":"cosine","min_factor":0.0},"optimizer":{"name":"adam","beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.0,"decoupled":false},"clip":null,"accumulate":1,"ema":null,"encoder":"poisson","loss":"mse","label_smoothing":0.0,"bias_decay":true,"propagation":"layer-by-layer","precision":"f32","memory_budget":null,"evaluation_batch":null,"sync_batch_norm":false,"augment":{"crop":0,"cutout":0,"events":[],"flip":false,"noise":0.0,"rotate":0.0,"scale":0.0,"sequences":[],"shear":0.0,"shift":0.0,"transforms":[]},"mixup":null,"cutmix":null,"normalize":null,"validation":0.1,"seed":0}"#;
-    const CHANGED: &str = r#"{"time_steps":3,"batch_size":128,"epochs":2,"learning_rate":0.002,"schedule":{"name":"per_epoch","then":{"name":"warm_up","epochs":1.0,"then":{"name":"cosine_over","epochs":5.0,"min_factor":0.0}}},"optimizer":{"name":"adam","beta1":0.9,"beta2":0.99,"epsilon":1e-8,"weight_decay":0.01,"decoupled":true},"groups":[{"parameters":"*.weight","optimizer":null,"constants":{"weight_decay":0.0},"learning_rate":0.001,"frozen":false}],"clip":{"norm":1.0},"accumulate":1,"ema":null,"encoder":"latency:code=log","loss":"tet","label_smoothing":0.1,"penalties":[{"name":"rate-bounds","low":0.0,"high":0.25,"layers":"*","weight":0.1}],"bias_decay":true,"propagation":"layer-by-layer","precision":"f32","memory_budget":{"bytes":419430400},"evaluation_batch":null,"sync_batch_norm":false,"augment":{"crop":2,"cutout":0,"events":[],"flip":false,"noise":0.1,"rotate":0.0,"scale":0.0,"sequences":[],"shear":0.0,"shift":0.0,"transforms":[]},"mixup":0.2,"cutmix":null,"normalize":null,"validation":0.1,"seed":0,"frames":{"rule":{"name":"time","frames":16},"size":null,"events":[],"sensor":[34,34],"on_device":true}}"#;
+    use crate::Settings;
+    use crate::optim::AdamW;
+    use spikelet_graph::Precision;
 
     #[test]
-    fn settings_of_the_format_before_are_the_same() {
-        let plain = Settings {
-            epochs: 2,
-            ..Settings::default()
-        };
-        assert_eq!(read(PLAIN), plain);
-        let cosine = Cosine {
-            epochs: Some(5.0),
-            ..Cosine::default()
-        };
-        let bounds = RateBounds {
-            low: 0.0,
-            high: 0.25,
-        };
-        let group = ParameterGroup {
-            learning_rate: Some(1e-3),
-            constants: Map::from_iter([("weight_decay".to_string(), json!(0.0))]),
-            ..ParameterGroup::new("*.weight")
-        };
-        let mut expected = Settings {
-            time_steps: 3,
-            schedule: LrSchedule::from(cosine).warm_up(1.0).per_epoch(),
-            optimizer: AdamW {
-                beta2: 0.99,
-                ..AdamW::new(0.01)
-            }
-            .into(),
-            groups: vec![group],
-            clip_norm: Some(1.0),
-            encoder: "latency code=log".parse().expect("an encoder"),
-            loss: Tet {
-                cross_entropy: CrossEntropy::new().label_smoothing(0.1),
-            }
-            .into(),
-            penalties: vec![Penalty::new(bounds, "*", 0.1)],
-            memory_budget: Some(MemoryBudget::Bytes(400 << 20)),
-            augment: Augment {
-                crop_padding: 2,
-                noise: 0.1,
-                ..Augment::default()
+    fn a_step_of_the_format_before_has_settings() {
+        let step = json!({
+            "epochs": 3, "batch_size": 16, "samples": 100, "eval_step": null, "loaders": {},
+            "schedule": {"name": "constant", "warm_up": 2.0, "per_epoch": false},
+            "step": {
+                "batch_size": 16, "accumulate": 2, "clip": {"norm": 1.0}, "ema": 0.99, "precision": "bf16",
+                "propagation": "step_by_step", "seed": 7, "gradient_noise": 0.1,
+                "groups": [
+                    {"parameters": "2.*", "optimizer": "sgd", "constants": {"momentum": 0.0}, "learning_rate": 0.1},
+                    {
+                        "parameters": "*", "optimizer": "adamw", "learning_rate": 1e-2,
+                        "constants": {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01},
+                    },
+                ],
             },
-            mixup: Some(0.2),
-            ..plain
-        };
-        expected.frames.rule = Some("time=16".parse().expect("a rule"));
-        expected.frames.sensor = Some([34, 34]);
-        expected.frames.frames_on = spikelet_data::FramesOn::Device;
-        assert_eq!(read(CHANGED), expected);
+        });
+        let mut metadata = HashMap::from([("step".to_string(), step)]);
+        upgrade(&mut metadata);
+        let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
+        let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
+        assert_eq!(
+            (settings.epochs, settings.batch_size, settings.seed),
+            (3, 16, 7)
+        );
+        assert_eq!((settings.ema, settings.clip_norm), (Some(0.99), Some(1.0)));
+        assert_eq!(settings.precision, Precision::Bf16);
+        assert_eq!(settings.optimizer, AdamW::new(0.01).into());
+        assert_eq!(
+            (settings.learning_rate, settings.gradient_noise),
+            (1e-2, Some(0.1))
+        );
+        assert_eq!(settings.schedule.warm_up, 2.0);
+        let step: crate::StepDefinition =
+            serde_json::from_value(metadata["step"].clone()).expect("no other fields are missing");
+        assert_eq!(step.samples, 100);
+        assert_eq!(step.step["groups"].as_array().map(Vec::len), Some(1));
+        assert_eq!(step.step.get("seed"), None);
     }
 
     #[test]
-    fn the_definition_of_a_step_of_the_format_before_is_the_same() {
-        let earlier = json!({
-            "schedule": {"name": "warm_up", "epochs": 2.0, "then": {"name": "constant"}},
-            "step": {"groups": [{"optimizer": "adam", "constants": {"beta1": 0.9, "decoupled": true}}]},
-            "eval_step": null,
-        });
-        let read = step(earlier).unwrap_or_else(|error| panic!("{}", error.problem));
-        let schedule = json!({"name": "constant", "warm_up": 2.0, "per_epoch": false});
-        let group = json!({"optimizer": "adamw", "constants": {"beta1": 0.9}});
-        assert_eq!(
-            read,
-            json!({"schedule": schedule, "step": {"groups": [group]}, "eval_step": null})
-        );
+    fn layers_of_the_format_before_have_their_names_of_today() {
+        let layers = json!([{"linear": 4}, {"delayed-recurrent": "lif", "max_delay": 3}]);
+        let network =
+            json!({"layers": [{"layers": layers}, {"layer": "delayed-recurrent", "max_delay": 2}]});
+        let mut metadata = HashMap::from([("network".to_string(), network)]);
+        upgrade(&mut metadata);
+        let layers = json!([{"linear": 4}, {"recurrent": "lif", "max_delay": 3}]);
+        let expected =
+            json!({"layers": [{"layers": layers}, {"layer": "recurrent", "max_delay": 2}]});
+        assert_eq!(metadata["network"], expected);
     }
 }

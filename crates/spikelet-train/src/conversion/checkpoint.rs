@@ -37,10 +37,7 @@ impl TrainedLayers {
         };
         Ok(Checkpoint::of_tensors(
             tensors.collect(),
-            RunDefinition::Classifier {
-                network: Some(Network::Layers(self.layers.clone())),
-                settings: Box::new(settings),
-            },
+            RunDefinition::of_classifier(Some(Network::Layers(self.layers.clone())), settings),
             run.cloned().unwrap_or(none),
             dataset.clone(),
         ))

@@ -123,7 +123,7 @@ fn earlier(root: &Node) -> Option<Node> {
 }
 
 /// An optimizer whose key `decoupled`, if it has one, is in its name.
-pub(crate) fn with_adamw(optimizer: &Node) -> Node {
+fn with_adamw(optimizer: &Node) -> Node {
     match optimizer
         .get("decoupled")
         .map(|node| node.flag("decoupled"))

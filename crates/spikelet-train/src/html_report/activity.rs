@@ -12,30 +12,37 @@ const POTENTIALS: usize = 80_000;
 /// The largest number of neurons of a layer with potentials.
 const CHOSEN: usize = 4;
 
-/// A test image with its label, prediction and scores.
-pub(super) fn sample(test: &dyn Dataset, index: usize, scores: &[f64]) -> Sample {
-    let read = image_and_label(test, index).ok();
-    let png = read.as_ref().zip(image_shape(test).ok());
+/// A test sample with its label and prediction, if it has these, and its image.
+pub(super) fn sample(test: &dyn Dataset, pass: &TestPass, index: usize) -> Sample {
+    let image = image_shape(test).ok().and_then(|shape| {
+        let (pixels, _) = image_and_label(test, index).ok()?;
+        thumbnail(&pixels, shape)
+    });
+    let label = pass.labels.get(index);
     Sample {
         index,
-        label: read.as_ref().map(|(_, label)| *label),
-        predicted: recognized(scores),
+        label: label.and_then(|label| usize::try_from(*label).ok()),
+        predicted: pass.scores.get(index).and_then(|own| recognized(own)),
         loss: None,
-        png: png.and_then(|((image, _), shape)| thumbnail(image, shape)),
+        png: image,
         scores: None,
     }
 }
 
-/// The first test images with their scores and the activity of neurons.
+/// The first samples, if neurons were observed or images are shown.
 pub(super) fn samples(test: &dyn Dataset, pass: &TestPass) -> Option<Samples> {
-    if pass.examples.is_empty() {
+    let observed = pass.layers.iter().map(|layer| layer.observation.samples());
+    let shown = observed.max().unwrap_or(pass.examples.len());
+    if shown == 0 {
         return None;
     }
-    let shown = pass.examples.len();
-    let each = pass.scores.iter().take(shown).enumerate();
-    let samples = each.map(|(index, scores)| Sample {
-        scores: Some(scores.iter().map(|score| rounded(*score)).collect()),
-        ..sample(test, index, scores)
+    let samples = (0..shown).map(|index| {
+        let scores = pass.scores.get(index);
+        let scores = scores.map(|own| own.iter().map(|score| rounded(*score)).collect());
+        Sample {
+            scores,
+            ..sample(test, pass, index)
+        }
     });
     Some(Samples {
         samples: samples.collect(),

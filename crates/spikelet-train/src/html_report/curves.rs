@@ -108,26 +108,18 @@ pub(super) fn of_epochs(run: &RunRecords<'_>) -> Vec<Panel> {
 /// The number of points of the learning rate in short runs.
 const RATE_POINTS: usize = 240;
 
-/// The learning rate at the steps of the completed epochs. That of a step of one's own is a factor, since its parameters
-/// may have several rates.
+/// The learning rate at the steps of the completed epochs: that of parameters without one of their own.
 fn learning_rate(run: &RunRecords<'_>, base: Panel) -> Panel {
     let done = run.history.len();
     let each = (RATE_POINTS / done.max(1)).clamp(1, 40);
-    let rate = run.settings.map_or(1.0, |settings| settings.learning_rate);
+    let (rate, schedule) = (run.settings.learning_rate, &run.settings.schedule);
     let at = |k: usize| {
         let epoch = k as f64 / each as f64;
         let known = &run.plateau[..(k / each).min(run.plateau.len())];
         (
             epoch,
-            rate * run.schedule.factor_with(epoch, run.epochs as f64, known),
+            rate * schedule.factor_with(epoch, run.settings.epochs as f64, known),
         )
-    };
-    let (id, title) = match run.settings {
-        Some(_) => ("epoch-learning-rate", "Learning rate"),
-        None => (
-            "epoch-learning-rate",
-            "Learning rate, as a factor of those of the parameters",
-        ),
     };
     let series = Series {
         name: "learning rate".to_string(),
@@ -135,8 +127,8 @@ fn learning_rate(run: &RunRecords<'_>, base: Panel) -> Panel {
         ..Series::default()
     };
     let panel = Panel {
-        id: id.to_string(),
-        title: title.to_string(),
+        id: "epoch-learning-rate".to_string(),
+        title: "Learning rate".to_string(),
         can_log: true,
         min: Some(0.0),
         ..base

@@ -14,9 +14,7 @@ fn shown(metric: &str, value: f64) -> String {
 }
 
 pub(super) fn subtitle(run: &RunRecords<'_>) -> String {
-    let steps = run
-        .settings
-        .map(|settings| format!("{} time steps", settings.time_steps));
+    let steps = run.time_steps.map(|steps| format!("{steps} time steps"));
     let ranks = (run.ranks > 1).then(|| format!("{} ranks", run.ranks));
     let parts = [Some(run.device.to_string()), ranks, steps];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
@@ -27,7 +25,7 @@ pub(super) fn message(run: &RunRecords<'_>) -> Option<String> {
     match run.end {
         End::Interrupted => Some(format!(
             "The run was interrupted after {epochs} of {} epochs. Resume it with: spikelet train --resume {}",
-            run.epochs, run.folder
+            run.settings.epochs, run.folder
         )),
         End::Failed(error) => Some(super::cut(error, 2000)),
         End::Finished | End::StoppedEarly => None,
@@ -77,9 +75,9 @@ pub(super) fn tiles(run: &RunRecords<'_>) -> Vec<Tile> {
         }
     }
     let done = run.history.len();
-    let epochs = match done == run.epochs {
+    let epochs = match done == run.settings.epochs {
         true => done.to_string(),
-        false => format!("{done} of {}", run.epochs),
+        false => format!("{done} of {}", run.settings.epochs),
     };
     let steps = run
         .scalars

@@ -249,8 +249,8 @@ pub(super) fn note(run: &RunRecords<'_>) -> String {
             };
             format!(
                 "After the last epoch. A row is named by its neurons; spikelet energy names the layer with weights before \
-                 them. Firing rates are the neurons that fire at a time step, on {} test images.{others}",
-                thousands(pass.scores.len() as u64)
+                 them. Firing rates are the neurons that fire at a time step, on {} test samples.{others}",
+                thousands(pass.tested as u64)
             )
         }
         _ => format!("After the last epoch, on the {set}."),

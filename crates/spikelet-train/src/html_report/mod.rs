@@ -10,10 +10,7 @@ mod tested;
 
 use super::checkpoint::{DatasetId, EpochRecord};
 use super::memory::RunMemory;
-use super::optim::LrSchedule;
 use super::report::html::{Advice, HtmlReport};
-use super::sequence_pass::SequencePass;
-use super::step::LABELS;
 use super::test_pass::TestPass;
 use super::{RunDefinition, Settings};
 use crate::health::Finding;
@@ -40,8 +37,6 @@ pub(super) struct RunRecords<'a> {
     pub(super) findings: &'a [Finding],
     /// Why the run cannot be judged, if it is too short.
     pub(super) too_short: Option<String>,
-    /// The number of epochs of the complete run.
-    pub(super) epochs: usize,
     /// The metric that selects the best epoch.
     pub(super) metric: &'a str,
     pub(super) seconds: f64,
@@ -53,9 +48,9 @@ pub(super) struct RunRecords<'a> {
     pub(super) memory: RunMemory,
     /// The plan of a training step on one device.
     pub(super) plan: Option<&'a Plan>,
-    /// The settings of a classifier.
-    pub(super) settings: Option<&'a Settings>,
-    pub(super) schedule: &'a LrSchedule,
+    pub(super) settings: &'a Settings,
+    /// The time steps of a classifier.
+    pub(super) time_steps: Option<usize>,
     /// The values that a plateau schedule monitors, one for each epoch.
     pub(super) plateau: &'a [f64],
     /// The curves of steps and epochs by their tags.
@@ -65,10 +60,8 @@ pub(super) struct RunRecords<'a> {
     /// The file of the experiment.
     pub(super) experiment: Option<String>,
     pub(super) folder: String,
-    /// The test images of a classifier, with the results of the forward pass.
+    /// The test samples, with the results of the forward passes.
     pub(super) tested: Option<(&'a dyn Dataset, &'a TestPass)>,
-    /// The predictions of a classifier of sequences.
-    pub(super) sequences: Option<&'a SequencePass>,
 }
 
 impl RunRecords<'_> {
@@ -88,15 +81,15 @@ impl RunRecords<'_> {
         let rows = layers::rows(self, observed.unwrap_or_default());
         let (confusion, worst) = match self.tested {
             Some((test, pass)) => tested::quality(self, test, pass),
-            None => (self.sequences.map(tested::of_sequences), None),
+            None => (None, None),
         };
         let samples = self
             .tested
             .and_then(|(test, pass)| activity::samples(test, pass));
-        let names = (self.tested.map(|(test, _)| test.class_names(LABELS)))
-            .or(self.sequences.map(|pass| &pass.classes[..]))
-            .filter(|_| confusion.is_some() || samples.is_some());
-        let classes = names.map(|names| names.iter().map(|name| short(name)).collect());
+        let classes = self
+            .tested
+            .filter(|_| confusion.is_some() || samples.is_some())
+            .map(|(test, pass)| tested::class_names(test, pass));
         let mut report = HtmlReport {
             title: format!("{} on {}", short(self.name), short(self.dataset)),
             subtitle: headline::subtitle(self),

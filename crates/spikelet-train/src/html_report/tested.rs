@@ -4,10 +4,9 @@ use super::RunRecords;
 use super::activity::sample;
 use crate::metric::recognized;
 use crate::report::html::{Confusion, Sample, Worst, rounded};
-use crate::sequence_pass::{SequencePass, predicted};
 use crate::step::LABELS;
 use crate::test_pass::TestPass;
-use spikelet_data::Dataset;
+use spikelet_data::{Dataset, image_shape};
 use spikelet_nn::loss::Loss;
 use std::collections::BTreeMap;
 
@@ -17,57 +16,43 @@ const MOST_CLASSES: usize = 200;
 const WORST: usize = 24;
 const PAIRS: usize = 12;
 
-/// The confusion matrix and the images with the highest loss.
+/// The names of the classes; their numbers if they have none.
+pub(super) fn class_names(test: &dyn Dataset, pass: &TestPass) -> Vec<String> {
+    match test.class_names(LABELS) {
+        [] => (0..pass.classes).map(|k| k.to_string()).collect(),
+        names => names.iter().map(|name| super::short(name)).collect(),
+    }
+}
+
+/// The confusion matrix, and the images with the highest loss.
 pub(super) fn quality(
     run: &RunRecords<'_>,
     test: &dyn Dataset,
     pass: &TestPass,
 ) -> (Option<Confusion>, Option<Worst>) {
-    let Some(settings) = run.settings.filter(|_| !pass.scores.is_empty()) else {
+    if pass.counts.is_empty() {
         return (None, None);
-    };
-    let classes = test.class_names(LABELS).len();
-    let mut pairs: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-    let mut losses = vec![];
-    for (index, (scores, label)) in pass.scores.iter().zip(&pass.labels).enumerate() {
-        let Ok(label) = usize::try_from(*label) else {
-            continue;
-        };
-        if label >= scores.len().max(classes) || label >= scores.len() {
-            continue;
-        }
-        *pairs.entry((label, predicted(scores))).or_default() += 1;
-        losses.push((index, settings.loss.of_sample(scores, label)));
     }
+    let is_image = image_shape(test).is_ok();
+    let has_time = test.fields().iter().any(|field| field.sequence);
+    let [unit, counted] = match (is_image, has_time, pass.each_step) {
+        (true, ..) => ["test images", "images"],
+        (false, true, true) => ["test sequences", "labeled time steps"],
+        (false, true, false) => ["test sequences", "sequences"],
+        (false, false, _) => ["test samples", "samples"],
+    };
+    let silent = pass.scores.iter();
     let confusion = Confusion {
-        samples: pass.scores.len(),
+        samples: pass.tested,
         of: test.len(),
-        unit: "test images",
-        counted: "images",
-        silent: (pass.scores.iter())
-            .filter(|scores| recognized(scores).is_none())
-            .count(),
-        ..confusion(&pairs, classes)
+        unit,
+        counted,
+        silent: silent.filter(|scores| recognized(scores).is_none()).count(),
+        ..confusion(&pass.counts, class_names(test, pass).len())
     };
-    (
-        Some(confusion),
-        Some(worst(&*settings.loss, test, pass, losses)),
-    )
-}
-
-/// The confusion matrix of a classifier of sequences.
-pub(super) fn of_sequences(pass: &SequencePass) -> Confusion {
-    Confusion {
-        samples: pass.samples,
-        of: pass.of,
-        unit: "test sequences",
-        counted: if pass.steps {
-            "labeled time steps"
-        } else {
-            "sequences"
-        },
-        ..confusion(&pass.counts, pass.classes.len())
-    }
+    let loss = &*run.settings.loss;
+    let worst = is_image.then(|| worst(loss, test, pass));
+    (Some(confusion), worst)
 }
 
 /// The matrix and the most frequent errors of counts by label and prediction.
@@ -95,16 +80,17 @@ fn confusion(pairs: &BTreeMap<(usize, usize), u32>, classes: usize) -> Confusion
     }
 }
 
-fn worst(
-    loss: &dyn Loss,
-    test: &dyn Dataset,
-    pass: &TestPass,
-    mut losses: Vec<(usize, f64)>,
-) -> Worst {
+fn worst(loss: &dyn Loss, test: &dyn Dataset, pass: &TestPass) -> Worst {
+    let judged = pass.scores.iter().zip(&pass.labels).enumerate();
+    let judged = judged.filter_map(|(index, (scores, label))| {
+        let label = usize::try_from(*label).ok()?;
+        (label < scores.len()).then(|| (index, loss.of_sample(scores, label)))
+    });
+    let mut losses: Vec<(usize, f64)> = judged.collect();
     losses.sort_by(|a, b| b.1.total_cmp(&a.1));
     let images = losses.iter().take(WORST).map(|&(index, value)| Sample {
         loss: rounded(value),
-        ..sample(test, index, &pass.scores[index])
+        ..sample(test, pass, index)
     });
     Worst {
         note: format!(

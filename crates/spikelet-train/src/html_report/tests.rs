@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metric::MetricValues;
-use crate::{FitData, FitReport, FitSettings, Goal, Monitor, Outputs, Step, Trainer, metric};
+use crate::{FitReport, Goal, Loaders, Monitor, Outputs, Step, Trainer, metric};
 use serde_json::Value;
 use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Split, synthetic};
 use spikelet_graph::DType;
@@ -279,10 +279,10 @@ fn a_run_that_failed_says_so() {
         drop_last: true,
         ..LoaderConfig::default()
     };
-    let data = FitData::new(DataLoader::new(Arc::new(values), config).expect("a loader"));
-    let settings = FitSettings {
+    let data = Loaders::new(DataLoader::new(Arc::new(values), config).expect("a loader"));
+    let settings = Settings {
         epochs: 1,
-        ..FitSettings::default()
+        ..Settings::default()
     };
     let error = Trainer::over(step, settings)
         .folder(folder.path())
@@ -292,6 +292,37 @@ fn a_run_that_failed_says_so() {
     assert_eq!(page["status"], "failed");
     assert_eq!(page["message"], error.to_string());
     assert!(ids(&page).is_empty());
+}
+
+#[test]
+fn a_step_with_scores_has_the_report_of_a_classifier() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let net = network();
+    let step = Step::new(|cx, inputs| {
+        let y = net.forward(cx, inputs["images"].repeat_over_time(4))?;
+        let scores = y.mean(&[0]);
+        let accuracy = metric::accuracy(&scores, &inputs["labels"]);
+        Ok(
+            Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]))
+                .metric("accuracy", accuracy)
+                .output("scores", &scores)
+                .output("output_seq", &y),
+        )
+    })
+    .input("images", DType::F32, [1, 28, 28])
+    .input("labels", DType::I64, []);
+    let trainer = Trainer::over(step, settings()).folder(folder.path());
+    let digits = spikelet_data::synthetic::digits_of(0, 128, 40);
+    let report = trainer.fit(&digits).expect("a run");
+    let page = page(folder.path());
+    let counts = page["confusion"]["counts"].as_array().expect("a matrix");
+    let hits = (0..10).map(|k| counts[k][k].as_u64().expect("a count"));
+    assert_eq!(hits.sum::<u64>() as f64 / 40.0, report.test_accuracy());
+    let samples = &page["samples"]["samples"];
+    assert_eq!(samples.as_array().map(Vec::len), Some(6));
+    assert!(samples[0]["png"].is_string() && samples[0]["label"].is_u64());
+    assert!(page["layers"][0]["rate"].is_f64());
+    assert_eq!(page["worst"]["images"].as_array().map(Vec::len), Some(24));
 }
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
@@ -323,10 +354,10 @@ fn a_step_of_ones_own_has_its_metrics_only() {
         drop_last: true,
         ..LoaderConfig::default()
     };
-    let data = FitData::new(DataLoader::new(Arc::new(data), config).expect("a loader"));
-    let fit = FitSettings {
+    let data = Loaders::new(DataLoader::new(Arc::new(data), config).expect("a loader"));
+    let fit = Settings {
         epochs: 2,
-        ..FitSettings::default()
+        ..Settings::default()
     };
     let trainer = Trainer::over(step, fit).monitor("r2", Goal::Maximize);
     trainer.folder(folder.path()).fit(&data).expect("a run");
@@ -397,7 +428,10 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
             curve(layer),
         )
     }));
-    let settings = Settings::default();
+    let settings = Settings {
+        epochs: 2000,
+        ..Settings::default()
+    };
     let run = RunRecords {
         name: "deep",
         dataset: "images",
@@ -405,7 +439,6 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         history: &history,
         findings: &[],
         too_short: None,
-        epochs: 2000,
         metric: "accuracy",
         seconds: 2000.0,
         samples_per_second: 1000.0,
@@ -414,8 +447,8 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         ranks: 1,
         memory: RunMemory::default(),
         plan: None,
-        settings: Some(&settings),
-        schedule: &settings.schedule,
+        settings: &settings,
+        time_steps: Some(8),
         plateau: &[],
         scalars: &scalars,
         definition: None,
@@ -423,7 +456,6 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         experiment: None,
         folder: String::new(),
         tested: None,
-        sequences: None,
     };
     let page = run.report().to_html();
     println!("{} bytes", page.len());

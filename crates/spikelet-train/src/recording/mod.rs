@@ -4,15 +4,16 @@ mod content;
 mod write;
 
 use super::Settings;
-use super::evaluation::{TestSamples, classifier_loader};
+use super::evaluation::classifier_loader;
 use super::step::{LeftOut, Recorded, Step};
 use spikelet_core::files::FileError;
 use spikelet_core::{Result, human};
-use spikelet_data::{ArraySpec, DataLoader};
+use spikelet_data::{ArraySpec, DataLoader, Dataset};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The largest file: 16 GiB.
 const LARGEST: u64 = spikelet_core::files::LARGEST;
@@ -203,11 +204,11 @@ pub fn record(
     module: &dyn Module,
     settings: &Settings,
     recording: &Recording,
-    data: impl Into<TestSamples>,
+    data: &Arc<dyn Dataset>,
     store: &mut VarStore,
     path: impl AsRef<Path>,
 ) -> Result<RecordedFile> {
-    let (step, loader) = classifier_loader(module, settings, &data.into())?;
+    let (step, loader) = classifier_loader(module, settings, data)?;
     let batch = settings.evaluation_batch;
     write::write(&step, batch, recording, &loader, store, path.as_ref())
 }

@@ -96,7 +96,7 @@ pub(super) fn write(
         let Some(program) = programs.get_mut(&batch.len()) else {
             break;
         };
-        program.launch_batch(&batch, first)?;
+        program.launch_batch(&batch)?;
         // The last batch may have samples behind those of the recording.
         let place =
             first - samples.start..batch.len().min(samples.end - first) + first - samples.start;

@@ -29,7 +29,7 @@ impl Run<'_> {
             return Ok(false);
         };
         let p = &mut self.progress;
-        let batches = p.batches_of_ranks(self.trainer.subject.batch_size());
+        let batches = p.batches_of_ranks(self.settings.batch_size);
         let samples = p.samples.max(1) as f64;
         let before = self.monitor.best(&p.history);
         let now = validation
@@ -81,7 +81,7 @@ impl Run<'_> {
         } else if self.logs.is_none() {
             // The weights are checked even if no files are written.
             self.look_at_weights()?;
-        } else if self.progress.epoch == self.trainer.subject.epochs() {
+        } else if self.progress.epoch == self.settings.epochs {
             self.save()?;
         } else {
             self.save_if_idle()?;
@@ -110,7 +110,7 @@ impl Run<'_> {
         let value = |set: Option<&MetricValues>| set?.get(metric);
         self.console.say_wrapped(EpochLine {
             epoch: record.epoch,
-            epochs: self.trainer.subject.epochs(),
+            epochs: self.settings.epochs,
             metric,
             loss: record.train.loss,
             train: value(Some(&record.train)),

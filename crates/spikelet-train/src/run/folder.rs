@@ -166,7 +166,7 @@ impl Run<'_> {
     fn take_up(&mut self, progress: Progress, sums: Vec<f64>) {
         let (before, now) = (progress.ranks, self.together.ranks());
         if before != now {
-            let size = self.trainer.subject.batch_size();
+            let size = self.settings.batch_size;
             self.console.say(format!(
                 "the checkpoint is of {}, here {}: a step has {} images from here on, and had {}",
                 if before == 1 {

@@ -3,7 +3,6 @@
 use super::Run;
 use crate::SampleShape;
 use crate::checkpoint_file;
-use crate::subject::Subject;
 use crate::weights::InitialWeights;
 use spikelet_core::{Error, Result, files};
 
@@ -14,13 +13,7 @@ impl Run<'_> {
         let Some(path) = self.trainer.init_from.as_ref().filter(|_| !resumes) else {
             return Ok(());
         };
-        let (
-            Subject::Classifier {
-                module, settings, ..
-            },
-            Some(sample),
-        ) = (&self.trainer.subject, self.sample)
-        else {
+        let (Some(module), Some(sample)) = (self.trainer.trained.module(), self.sample) else {
             return Err(Error::invalid(
                 "init_from",
                 "it is for classifiers; a step was given",
@@ -28,7 +21,7 @@ impl Run<'_> {
             ));
         };
         let input = match sample {
-            SampleShape::Image(image) => [&[settings.time_steps, 1], &image[..]].concat(),
+            SampleShape::Image(image) => [&[self.settings.time_steps, 1], &image[..]].concat(),
             SampleShape::Sequence { steps, shape, .. } => [&[steps, 1], shape.sizes()].concat(),
         };
         let leads = self.together.leads();

@@ -3,27 +3,29 @@
 use super::Run;
 use crate::html_report::{End, RunRecords};
 use crate::log::tensorboard::read_scalars;
-use crate::sequence_pass::SequencePass;
 use crate::step::LABELS;
 use crate::test_pass::TestPass;
 use crate::{FitReport, TrainStep, folder, picture};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Dataset, Subset, image_shape};
+use spikelet_data::{DataLoader, Dataset, image_shape};
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The memory of the test images that a report reads again, if they are not in memory.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The test images in a report: all of them, or the first ones, at least one, in at most 64 MiB, if they are not in memory.
-fn reported(test: &Arc<dyn Dataset>) -> Result<Arc<dyn Dataset>> {
-    if test.in_memory() {
+/// The test samples in a report: all of them, or the first images, at least one, in at most 64 MiB, if they are not in memory.
+fn reported(test: &DataLoader) -> Result<DataLoader> {
+    let dataset = test.dataset();
+    let Ok(image) = image_shape(&**dataset) else {
+        return Ok(test.clone());
+    };
+    if dataset.in_memory() {
         return Ok(test.clone());
     }
-    let bytes = image_shape(&**test)?.iter().product::<usize>().max(1);
-    let count = (MOST_BYTES / bytes).clamp(1, test.len());
-    Ok(Arc::new(Subset::new(test.clone(), (0..count).collect())?))
+    let bytes = image.iter().product::<usize>().max(1);
+    let count = (MOST_BYTES / bytes).clamp(1, dataset.len());
+    Ok(test.in_order(1)?.first(count)?)
 }
 
 impl Run<'_> {
@@ -44,43 +46,38 @@ impl Run<'_> {
             } => End::StoppedEarly,
             _ => End::Finished,
         };
-        let mut pass = TestPass::default();
-        let mut shown = None;
-        let mut sequences = None;
+        let mut tested = None;
         if end != End::Interrupted {
-            if let Some(images) = self.evaluation.test().map(DataLoader::dataset)
-                && self.evaluated.test
-                && image_shape(&**images).is_ok()
-            {
-                let test = reported(images)?;
+            let test = self.evaluation.test().filter(|_| self.evaluated.test);
+            if let Some(test) = test.map(reported).transpose()? {
                 let store = self.averaged.as_mut().unwrap_or(&mut self.store);
-                pass = TestPass::run(self.trainer, &test, &mut self.evaluation, store)?;
-                shown = Some(test);
-            }
-            if let (Some(sample), Some(test)) = (self.sample, self.evaluation.test()) {
-                let store = self.averaged.as_mut().unwrap_or(&mut self.store);
-                sequences = SequencePass::run(&self.trainer.subject, sample, test, store)?;
+                let evaluation = &mut self.evaluation;
+                let pass = TestPass::run(&self.report, &self.settings, &test, evaluation, store)?;
+                tested = Some((test, pass));
             }
             let name = self.loader.dataset().name();
             let device = self.store.backend().name();
-            let examples = std::mem::take(&mut pass.examples);
-            let classes = shown.as_ref().map(|test| test.class_names(LABELS).to_vec());
-            let examples_of = (&examples[..], classes.unwrap_or_default());
-            let picture = picture::report(self.trainer, name, &device, examples_of, outcome);
-            pass.examples = examples;
+            let examples = tested.as_ref().map_or(&[][..], |(_, pass)| &pass.examples);
+            let classes = tested
+                .as_ref()
+                .map(|(test, _)| test.dataset().class_names(LABELS));
+            let classes = classes.unwrap_or_default().to_vec();
+            let picture =
+                picture::report(self.trainer, name, &device, (examples, classes), outcome);
             let file = path.join(folder::REPORT);
             picture.save(&file)?;
             outcome.picture = Some(file);
         }
-        let tested = shown.as_deref().map(|test| (test, &pass));
-        outcome.report = self.write_html(outcome, &end, tested, sequences.as_ref())?;
+        let tested = tested.as_ref();
+        let tested = tested.map(|(test, pass)| (&**test.dataset(), pass));
+        outcome.report = self.write_html(outcome, &end, tested)?;
         Ok(())
     }
 
     /// Writes the report of a run that failed. Its own errors are ignored: that of the run is returned.
     pub(super) fn write_report_of_failure(&mut self, error: &Error) {
         let outcome = self.outcome(false);
-        let _ = self.write_html(&outcome, &End::Failed(error.to_string()), None, None);
+        let _ = self.write_html(&outcome, &End::Failed(error.to_string()), None);
     }
 
     fn write_html(
@@ -88,7 +85,6 @@ impl Run<'_> {
         outcome: &FitReport,
         end: &End,
         tested: Option<(&dyn Dataset, &TestPass)>,
-        sequences: Option<&SequencePass>,
     ) -> Result<Option<PathBuf>> {
         let speed_unit = self.unit();
         let Some(logs) = &mut self.logs else {
@@ -97,18 +93,17 @@ impl Run<'_> {
         logs.curves.flush()?;
         let path = logs.folder.path();
         let scalars = read_scalars(path.join(folder::CURVES))?;
-        let subject = &self.trainer.subject;
+        let settings = &self.settings;
         let engine: &dyn Any = &*self.engine;
         let step = engine.downcast_ref::<TrainStep>();
-        let plateau = (self.progress).monitored(subject.schedule(), &self.monitor.of_plateau);
+        let plateau = (self.progress).monitored(&settings.schedule, &self.monitor.of_plateau);
         let records = RunRecords {
-            name: subject.name(),
+            name: self.trainer.name(),
             dataset: self.loader.dataset().name(),
             end,
             history: &outcome.history,
             findings: &outcome.findings,
             too_short: outcome.evidence.too_short(),
-            epochs: subject.epochs(),
             metric: &self.monitor.name,
             seconds: outcome.seconds,
             samples_per_second: outcome.samples_per_second,
@@ -117,15 +112,14 @@ impl Run<'_> {
             ranks: self.together.ranks(),
             memory: self.memory,
             plan: step.map(|step| step.program().plan()),
-            settings: subject.settings(),
-            schedule: subject.schedule(),
+            settings,
+            time_steps: self.trainer.time_steps(),
             plateau: &plateau,
             scalars: &scalars,
             definition: self.identity.as_ref(),
             command: std::fs::read_to_string(path.join(folder::COMMAND)).ok(),
             experiment: std::fs::read_to_string(path.join(folder::EXPERIMENT)).ok(),
             folder: path.display().to_string(),
-            sequences,
             tested,
         };
         let file = path.join(folder::REPORT_PAGE);

@@ -32,7 +32,7 @@ impl SampledRates {
     ) -> Result<()> {
         self.finish(curves)?;
         if let Some(pass) = &mut self.pass {
-            self.pending = Some((pass.start_batch(batch, 0)?, step));
+            self.pending = Some((pass.start_batch(batch)?, step));
         }
         Ok(())
     }

@@ -8,43 +8,56 @@ use super::{Evaluated, Run};
 use crate::checkpoint::Progress;
 use crate::engine::Programs;
 use crate::evaluation::Evaluator;
-use crate::fit_data::{FitData, RunData};
 use crate::folder::RunFolder;
 use crate::health::Evidence;
+use crate::loaders::Loaders;
 use crate::log::{Console, Output};
-use crate::memory::Task;
+use crate::memory::{RunSteps, Task};
 use crate::monitored_metric::MonitoredMetric;
 use crate::ranks::{Ranks, SyncSchedule};
-use crate::subject::Subject;
+use crate::trained::{Steps, Trained};
 use crate::trainer::{EXAMPLES, Trainer};
-use crate::{BatchShape, BuildEngine, RankInfo, SampleShape};
+use crate::{
+    BatchShape, BuildEngine, RankInfo, RunDefinition, SampleShape, Settings, StepDefinition,
+};
 use spikelet_core::{Error, Result};
+use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
 use std::time::Instant;
 
 impl<'a> Run<'a> {
-    pub(crate) fn start(trainer: &'a Trainer<'a>, data: &FitData) -> Result<Self> {
-        let subject = &trainer.subject;
+    pub(crate) fn start(
+        trainer: &'a Trainer<'a>,
+        settings: Settings,
+        data: Loaders,
+    ) -> Result<Self> {
         let together = Ranks::new(trainer.group.clone());
         let console = Console::new(match together.leads() {
             true => trainer.output,
             false => Output::Quiet,
         });
-        let data = RunData::new(data, subject, trainer.loader_threads)?;
+        let data = data.for_run(settings.batch_size, trainer.loader_threads)?;
         let evaluated = Evaluated {
             test: data.test.is_some(),
             validation: data.validation.is_some(),
         };
         trainer.check_patience(evaluated.validation)?;
-        let update = subject.batch_size() * subject.accumulate();
+        let update = settings.batch_size * settings.accumulate;
         together.check_batch(update, data.train.samples())?;
         let folder = match &trainer.place {
             Some(place) if together.leads() => Some(RunFolder::open(place, &trainer.former)?),
             _ => None,
         };
         let written = trainer.place.is_some();
+        let loaders = data.evaluated();
+        let fields = data.train.fields();
+        let evaluated_fields = loaders.first().map_or(fields, DataLoader::fields);
+        let steps = (trainer.trained).steps(&settings, fields, evaluated_fields)?;
         let identity = match written {
-            true => Some((data.definition(subject)?, data.identity()?)),
+            true => Some((
+                definition(trainer, &settings, &steps, &data)?,
+                data.identity(trainer.data_folder.as_deref())?,
+            )),
             false => None,
         };
         let resumed = checkpoint_to_resume(trainer, folder.as_ref(), identity.as_ref(), &together)?;
@@ -62,18 +75,16 @@ impl<'a> Run<'a> {
         let facts = data.facts(
             together.ranks(),
             trainer.weights.is_some() || trainer.init_from.is_some(),
-            subject.settings().map(|settings| &*settings.loss),
+            trainer.trained.module().map(|_| &*settings.loss),
         );
-        let loaders = data.evaluated();
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
-        let sample = match subject.settings() {
-            Some(_) => Some(data.sample_shape()?),
-            None => None,
-        };
-        let examples = match (sample, tested.first()) {
-            (Some(_), Some(tested)) if written && evaluated.test => EXAMPLES.min(*tested),
+        let sample = SampleShape::of_fields(data.train.fields());
+        let shown = match tested.first() {
+            Some(tested) if written && evaluated.test => *tested,
             _ => 0,
         };
+        let train = steps.train.clone().on_rank(RankInfo::default());
+        let mut report = vec![];
         let programs = match engine {
             Some(_) if !trainer.layer_monitors.is_empty() => {
                 return Err(Error::invalid(
@@ -82,15 +93,26 @@ impl<'a> Run<'a> {
                     "leave them out, or train on one device",
                 ));
             }
-            Some(engine) => build_engine(&**engine, subject, sample, place, &tested, &mut store)?,
+            Some(engine) => {
+                let task = (&settings, sample, place, &tested[..]);
+                build_engine(&**engine, trainer, task, &mut store)?
+            }
             None => {
-                let mut steps = subject.steps(sample, place, tested, examples)?;
+                report = steps.report(EXAMPLES.min(shown), shown)?;
+                let mut steps = RunSteps {
+                    train: steps.train.on_rank(place),
+                    eval: steps.eval.outputs(false),
+                    report: report.clone(),
+                    sampled: None,
+                    evaluation_batch: settings.evaluation_batch,
+                    tested,
+                };
                 steps.monitor(&trainer.layer_monitors);
                 Programs::on_one_device(&steps, &together, &mut store)?
             }
         };
         let metrics = programs.engine.metrics();
-        let monitor = MonitoredMetric::new(trainer.monitor.as_ref(), &metrics, subject.schedule())?;
+        let monitor = MonitoredMetric::new(trainer.monitor.as_ref(), &metrics, &settings.schedule)?;
         let evaluation = Evaluator::new(programs.evaluation, &loaders)?;
         let curve_steps =
             together.broadcast_from_rank0(trainer.curve_steps.to_le_bytes().to_vec())?;
@@ -98,6 +120,9 @@ impl<'a> Run<'a> {
         let mut run = Self {
             loader: data.train,
             trainer,
+            settings,
+            train,
+            report,
             identity,
             together,
             talks: SyncSchedule::new(),
@@ -140,22 +165,37 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Builds the programs of another engine, which exists for classifiers.
+/// What the run trains, and how.
+fn definition(
+    trainer: &Trainer<'_>,
+    settings: &Settings,
+    steps: &Steps<'_>,
+    data: &Loaders,
+) -> Result<RunDefinition> {
+    let step = match &trainer.trained {
+        Trained::Module(_) => None,
+        Trained::Step { eval, .. } => Some(StepDefinition {
+            samples: data.train.samples(),
+            step: steps.train.description()?,
+            eval_step: (eval.as_ref().map(|_| steps.eval.description())).transpose()?,
+            loaders: data.description(),
+        }),
+    };
+    Ok(RunDefinition {
+        network: trainer.network.clone(),
+        settings: Box::new(settings.clone()),
+        step,
+    })
+}
+
+/// Builds the programs of another engine, which exists for classifiers of images.
 fn build_engine(
     engine: &dyn BuildEngine,
-    subject: &Subject<'_>,
-    sample: Option<SampleShape>,
-    place: RankInfo,
-    tested: &[usize],
+    trainer: &Trainer<'_>,
+    (settings, sample, place, tested): (&Settings, Option<SampleShape>, RankInfo, &[usize]),
     store: &mut VarStore,
 ) -> Result<Programs> {
-    let (
-        Subject::Classifier {
-            module, settings, ..
-        },
-        Some(SampleShape::Image(image)),
-    ) = (subject, sample)
-    else {
+    let (Some(module), Some(SampleShape::Image(image))) = (trainer.trained.module(), sample) else {
         return Err(Error::invalid(
             "engine",
             "it runs classifiers of images; a step or sequences were given",

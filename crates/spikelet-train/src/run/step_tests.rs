@@ -8,7 +8,7 @@ use crate::metric::{self, MetricValues};
 use crate::optim::schedule::Plateau;
 use crate::optim::{Adam, Clip, LrSchedule, Sgd};
 use crate::{
-    Checkpoint, CheckpointError, CheckpointProblem, FitData, FitReport, FitSettings, Goal, Outputs,
+    Checkpoint, CheckpointError, CheckpointProblem, FitReport, Goal, Loaders, Outputs, Settings,
     Step, Trainer,
 };
 use spikelet_core::{Error, Result};
@@ -84,7 +84,7 @@ fn step(ranks: usize, soft: bool) -> Step<'static> {
     }
 }
 
-fn data(ranks: usize) -> Result<FitData> {
+fn data(ranks: usize) -> Result<Loaders> {
     let digits = synthetic::digits_of(0, TRAINED + 20, 30);
     let parts = spikelet_data::split(
         digits.train.clone(),
@@ -109,19 +109,22 @@ fn data(ranks: usize) -> Result<FitData> {
         classes: 10,
     })?;
     let evaluated = |data| DataLoader::new(data, LoaderConfig::default());
-    Ok(FitData::new(train)
-        .validation(evaluated(parts[1].clone())?)
-        .test(evaluated(digits.test.clone())?))
+    Ok(Loaders {
+        train,
+        validation: Some(evaluated(parts[1].clone())?),
+        test: Some(evaluated(digits.test.clone())?),
+    })
 }
 
-fn settings() -> FitSettings {
-    FitSettings {
+fn settings() -> Settings {
+    Settings {
         epochs: EPOCHS,
         schedule: LrSchedule::from(Plateau {
             patience: 0,
             ..Plateau::default()
         }),
         evaluation_batch: Some(10),
+        ..Settings::default()
     }
 }
 
@@ -240,7 +243,7 @@ fn ranks_with_a_step_of_their_own_resume_with_the_same_bits() {
 }
 
 /// The differences that a resumed run names.
-fn differences(folder: &Path, changed: Trainer<'static>, data: &FitData) -> Vec<String> {
+fn differences(folder: &Path, changed: Trainer<'static>, data: &Loaders) -> Vec<String> {
     let error = changed.folder(folder).resume(true).fit(data);
     let error = error.expect_err("another run");
     match error.downcast_ref::<CheckpointError>() {
@@ -261,10 +264,10 @@ fn a_changed_step_loader_or_data_set_is_not_resumed() -> Result<()> {
     let with =
         |step: Step<'static>| Trainer::over(step, settings()).evaluation_step(self::step(1, false));
     let changed = differences(path, with(step(1, true).seed(4)), &own);
-    assert_eq!(changed, ["run.step.seed"]);
+    assert_eq!(changed, ["training.seed"]);
     // The decay of the average is a constant of the graph.
     let changed = differences(path, with(step(1, true).ema(0.5)), &own);
-    assert_eq!(changed, ["run.step.ema", "run.step.graph"]);
+    assert_eq!(changed, ["training.ema", "run.step.graph"]);
     let changed = differences(path, Trainer::over(step(1, true), settings()), &own);
     assert_eq!(changed, ["run.eval_step"]);
     let digits = synthetic::digits_of(0, TRAINED + 20, 30);
@@ -277,7 +280,7 @@ fn a_changed_step_loader_or_data_set_is_not_resumed() -> Result<()> {
         alpha: 0.4,
         classes: 10,
     })?;
-    let changed = differences(path, with(step(1, true)), &FitData::new(train));
+    let changed = differences(path, with(step(1, true)), &Loaders::new(train));
     for field in [
         "run.loaders.train.augment",
         "run.loaders.validation",
@@ -294,12 +297,12 @@ fn a_changed_step_loader_or_data_set_is_not_resumed() -> Result<()> {
 #[test]
 fn what_does_not_fit_is_refused() -> Result<()> {
     let own = data(1)?;
-    let refused = |trainer: Trainer<'static>, data: &FitData| match trainer.fit(data) {
+    let refused = |trainer: Trainer<'static>, data: &Loaders| match trainer.fit(data) {
         Err(Error::Invalid { what, .. }) => what,
         other => panic!("{other:?}"),
     };
     let over = |settings| Trainer::over(step(1, true), settings).evaluation_step(step(1, false));
-    let none = FitSettings {
+    let none = Settings {
         epochs: 0,
         ..settings()
     };
@@ -318,9 +321,9 @@ fn what_does_not_fit_is_refused() -> Result<()> {
         classes: 10,
     })?;
     let patient = over(settings()).early_stopping(2);
-    assert_eq!(refused(patient, &FitData::new(mixed)), "early stopping");
+    assert_eq!(refused(patient, &Loaders::new(mixed)), "early stopping");
     // Labels of classes where the step has soft ones.
-    let error = over(settings()).fit(FitData::new(train)).expect_err("i64");
+    let error = over(settings()).fit(&Loaders::new(train)).expect_err("i64");
     assert!(error.to_string().contains("labels"), "{error}");
     Ok(())
 }

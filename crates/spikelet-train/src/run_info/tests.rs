@@ -25,10 +25,7 @@ fn record(epoch: usize) -> EpochRecord {
 /// Writes a run of these settings with a checkpoint after `epoch` epochs and a log of `logged` epochs.
 fn write(folder: &Path, settings: Settings, epoch: usize, logged: usize) {
     let network = Network::find("mnist-fc").expect("a name");
-    let definition = RunDefinition::Classifier {
-        network: Some(network),
-        settings: Box::new(settings),
-    };
+    let definition = RunDefinition::of_classifier(Some(network), settings);
     let progress = Progress {
         step: 4 * epoch as u64,
         epoch,

@@ -132,27 +132,27 @@ impl TrainStep {
 }
 
 impl EvalStep {
-    /// Starts to run a batch of a loader whose first sample has the index `first` in the data set; see
-    /// [`EvalStep::start`].
+    /// Starts to run a batch of a loader; see [`EvalStep::start`]. The random numbers are those of its samples' indices in
+    /// the data set, [`Batch::first_index`] and the following ones.
     ///
     /// # Errors
     /// [`StepError::NotInBatch`], [`StepError::BatchTensor`]; as [`EvalStep::start`].
-    pub fn start_batch(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
+    pub fn start_batch(&mut self, batch: &Batch) -> Result<PendingMetrics> {
         let values = values_of(&self.common, batch)?;
-        self.start(hosts(&values), first)
+        self.start(hosts(&values), batch.first_index())
     }
 
     /// Runs a batch of a loader as [`EvalStep::start_batch`], for its outputs alone.
-    pub(crate) fn launch_batch(&mut self, batch: &Batch, first: usize) -> Result<()> {
+    pub(crate) fn launch_batch(&mut self, batch: &Batch) -> Result<()> {
         let values = values_of(&self.common, batch)?;
-        self.launch(hosts(&values), first)
+        self.launch(hosts(&values), batch.first_index())
     }
 
     /// Runs a batch of a loader.
     ///
     /// # Errors
     /// As [`EvalStep::start_batch`].
-    pub fn run_batch(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
-        self.start_batch(batch, first)?.wait()
+    pub fn run_batch(&mut self, batch: &Batch) -> Result<StepMetrics> {
+        self.start_batch(batch)?.wait()
     }
 }

@@ -1,11 +1,7 @@
 //! The step of a classifier of images or sequences with the settings of a [`Trainer`](crate::Trainer).
 
 use super::event_input::{self, EVENT_COUNTS, EVENTS};
-use super::groups::Names;
-use super::penalties;
 use super::step_labels;
-#[cfg(feature = "plots")]
-use super::trace::Purpose;
 use super::{Inputs, Outputs, SampleBatch, SampleShape, Step};
 use crate::metric::ACCURACY;
 use crate::scaling::scales_loss;
@@ -17,8 +13,6 @@ use spikelet_data::Unlabeled;
 use spikelet_graph::{DType, Var};
 use spikelet_nn::module::{Context, Module, StepOutputs};
 use spikelet_nn::sequence;
-#[cfg(feature = "plots")]
-use std::collections::BTreeSet;
 
 /// The inputs of a classifier.
 const IMAGES: &str = "images";
@@ -27,8 +21,9 @@ pub(crate) const LABELS: &str = "labels";
 /// The number of time steps of each sequence, where it varies.
 const LENGTHS: &str = "x_length";
 
-/// The network's output at every step.
-const OUTPUT_SEQ: &str = "output_seq";
+/// The scores of classes, and the network's output at every step.
+pub(crate) const SCORES: &str = "scores";
+pub(crate) const OUTPUT_SEQ: &str = "output_seq";
 
 impl<'a> Step<'a> {
     /// The step of a network that classifies images: the inputs `images`, f32 `[N, channels, height, width]`, which the
@@ -62,12 +57,7 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
-        let shape = shape.into();
-        let soft = match settings.mixes() {
-            true => Some(classes_of(module, settings, shape.sample)?),
-            false => None,
-        };
-        Self::classify(module, settings, shape, soft, false)
+        Self::train_classifier(module, settings, shape.into())
     }
 
     /// The same for evaluations and predictions, whose `labels` are always i64 `[N]`.
@@ -79,48 +69,37 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape.into(), None, false)
+        Self::eval_classifier(module, settings, shape.into())
     }
 
-    /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
-    #[cfg(feature = "plots")]
-    pub(crate) fn classifier_with_sequence(
-        module: &'a dyn Module,
+    /// As [`Step::classifier`], of a module that the step may own.
+    pub(crate) fn train_classifier(
+        module: impl Module + 'a,
         settings: &Settings,
-        shape: impl Into<SampleBatch>,
+        shape: SampleBatch,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape.into(), None, true)
+        let soft = match settings.mixes() {
+            true => Some(classes_of(&module, settings, shape.sample)?),
+            false => None,
+        };
+        Self::classify(module, settings, shape, soft)
     }
 
-    /// The same for the report, with the activity of neurons as well.
-    #[cfg(feature = "plots")]
-    pub(crate) fn classifier_for_report(
-        module: &'a dyn Module,
+    /// As [`Step::classifier_eval`], of a module that the step may own.
+    pub(crate) fn eval_classifier(
+        module: impl Module + 'a,
         settings: &Settings,
-        shape: impl Into<SampleBatch>,
+        shape: SampleBatch,
     ) -> Result<Self> {
-        let shape = shape.into();
-        let step = Self::classifier_with_sequence(module, settings, shape)?;
-        Ok(step.observe(shape.batch))
-    }
-
-    /// Whether there are observed layers, each with a path of its own.
-    #[cfg(feature = "plots")]
-    pub(crate) fn observes_distinct_layers(&self) -> Result<bool> {
-        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
-        let names: BTreeSet<&str> = (info.observed.iter())
-            .map(|layer| layer.name.as_str())
-            .collect();
-        Ok(!names.is_empty() && names.len() == info.observed.len())
+        Self::classify(module, settings, shape, None)
     }
 
     /// With `soft` classes, labels are probabilities.
     fn classify(
-        module: &'a dyn Module,
+        module: impl Module + 'a,
         settings: &Settings,
         shape: SampleBatch,
         soft: Option<usize>,
-        sequence: bool,
     ) -> Result<Self> {
         settings.check()?;
         check_sample(settings, shape.sample)?;
@@ -135,7 +114,7 @@ impl<'a> Step<'a> {
             }
             let output = match sample {
                 SampleShape::Image(_) => {
-                    cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?
+                    cx.trace_encoded(&module, &*encoder, &inputs[IMAGES], own.time_steps)?
                 }
                 SampleShape::Sequence { device_frames, .. } => {
                     let x = match device_frames {
@@ -144,7 +123,7 @@ impl<'a> Step<'a> {
                         }
                         None => inputs[SEQUENCES].clone(),
                     };
-                    cx.trace_steps(module, x.dim(0), |_| x.clone())?
+                    cx.trace_steps(&module, x.dim(0), |_| x.clone())?
                 }
             };
             // The output is examined with the values of the neurons.
@@ -161,17 +140,8 @@ impl<'a> Step<'a> {
                     (outputs, scores)
                 }
             };
-            let outputs = match cx.mode().training {
-                true => penalties::add(outputs, &own.penalties, cx)?,
-                false => outputs,
-            };
-            let outputs = match sequence {
-                true => outputs.output(OUTPUT_SEQ, &output.join()),
-                false => outputs,
-            };
-            Ok(outputs.output("scores", &scores))
+            Ok(outputs.output(SCORES, &scores))
         };
-        let optimizer = settings.optimizer.0.clone();
         let step = Self::new(function).batch_size(shape.batch);
         let step = match shape.sample {
             SampleShape::Image(image) => step.input(IMAGES, DType::F32, image),
@@ -217,29 +187,7 @@ impl<'a> Step<'a> {
             ) => step.sequence(LABELS, DType::I64, [steps]),
             (None, _) => step.input(LABELS, DType::I64, []),
         };
-        let step = step
-            .in_group(None, optimizer, settings.learning_rate)
-            .layer_decay(settings.layer_decay)
-            .accumulate(settings.accumulate)
-            .clip(settings.clip())
-            .gradient_noise(settings.gradient_noise)
-            .ema(settings.ema)
-            .precision(settings.precision)
-            .propagation(settings.propagation)
-            .memory_budget(settings.memory_budget)
-            .seed(settings.seed);
-        let step = match settings.bias_decay {
-            true => step,
-            false => step.no_weight_decay_on_vectors(),
-        };
-        settings.groups.iter().try_fold(step, |step, group| {
-            if group.frozen {
-                return Ok(step.freeze(&group.parameters));
-            }
-            let optimizer = group.config(&*settings.optimizer)?;
-            let rate = group.learning_rate.unwrap_or(settings.learning_rate);
-            Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer, rate))
-        })
+        step.settings(settings)
     }
 }
 
@@ -251,7 +199,7 @@ pub fn is_scaled(settings: &Settings) -> bool {
 /// The number of scores of a network for samples of this shape.
 fn classes_of(module: &dyn Module, settings: &Settings, sample: SampleShape) -> Result<usize> {
     let shape = SampleBatch { batch: 1, sample };
-    let step = Step::classify(module, settings, shape, None, false)?;
+    let step = Step::classify(module, settings, shape, None)?;
     Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
 }
 

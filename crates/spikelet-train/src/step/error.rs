@@ -49,6 +49,15 @@ pub enum StepError {
         /// The type of the input.
         expected: TensorType,
     },
+    /// A field of data that cannot be an input.
+    #[error(
+        "step: the field {field} cannot be an input: its size varies, or its elements are no numbers\n  help: give it one shape, \
+         with `Field::pad` for shorter samples, or make numbers of it by a transform"
+    )]
+    Field {
+        /// The field.
+        field: String,
+    },
     /// A loss that is not a scalar.
     #[error(
         "step: the loss is {given}, not a scalar\n  help: take its mean over the batch, `loss.mean_all()`"

@@ -106,6 +106,11 @@ fn layer_of(name: &str) -> &str {
 }
 
 impl Groups {
+    /// The group of the parameters that are in no other one.
+    pub(super) fn of_others(&self) -> Option<&Group> {
+        self.groups.iter().find(|group| group.names.is_none())
+    }
+
     /// Assigns each parameter to the first group that matches its name, unless it is frozen. There is one at least, if no
     /// layer learns by a rule.
     pub(super) fn assign(&self, traced: &Traced) -> Result<Assignment, StepError> {

@@ -13,6 +13,7 @@ mod compiled_train;
 mod description;
 mod error;
 mod event_input;
+mod from_data;
 mod groups;
 mod inputs;
 mod metrics;
@@ -30,14 +31,17 @@ mod probe;
 mod rank_info;
 mod recording;
 mod sample_shape;
+mod settings;
 mod step_labels;
 mod synaptic_operations;
 mod trace;
 mod weights;
 
 pub(crate) use batch::feed;
-pub(crate) use classifier::LABELS;
+#[cfg(feature = "plots")]
+pub(crate) use classifier::OUTPUT_SEQ;
 pub use classifier::is_scaled;
+pub(crate) use classifier::{LABELS, SCORES};
 pub use compiled_eval::EvalStep;
 pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};
@@ -58,9 +62,12 @@ pub use recording::{LeftOut, Recorded};
 pub(crate) use recording::{RecordedLayers, RecordedTypes, RecordedValue, RecordedValues};
 pub use sample_shape::{BatchShape, SampleBatch, SampleShape};
 pub(crate) use trace::Purpose;
+#[cfg(feature = "plots")]
+pub(crate) use trace::activation_name;
 pub use weights::LoadReport;
 pub(crate) use weights::{belongs_to_training, load_weights};
 
+use crate::Penalty;
 use crate::optim::{Clip, Optimizer};
 use groups::{Group, Groups, Names};
 use inputs::{InputSpec, Layout};
@@ -117,18 +124,19 @@ type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sy
 pub struct Step<'a> {
     function: Function<'a>,
     inputs: Vec<InputSpec>,
-    samples: usize,
+    samples: Option<usize>,
     groups: Groups,
-    accumulate: usize,
+    penalties: Vec<Penalty>,
+    accumulate: Option<usize>,
     carry_states: bool,
     clip: Option<Clip>,
     ema: Option<f64>,
-    precision: Precision,
-    propagation: Propagation,
+    precision: Option<Precision>,
+    propagation: Option<Propagation>,
     memory_budget: Option<MemoryBudget>,
     rank: RankInfo,
     sync_batch_norm: bool,
-    seed: u64,
+    seed: Option<u64>,
     name: String,
     gradients: Vec<Names>,
     activations: Vec<Names>,
@@ -155,18 +163,19 @@ impl<'a> Step<'a> {
         Self {
             function: Arc::new(move |cx, inputs| Ok(function(cx, inputs)?.into())),
             inputs: vec![],
-            samples: 1,
+            samples: None,
             groups: Groups::default(),
-            accumulate: 1,
+            penalties: vec![],
+            accumulate: None,
             carry_states: false,
             clip: None,
             ema: None,
-            precision: Precision::default(),
-            propagation: Propagation::default(),
+            precision: None,
+            propagation: None,
             memory_budget: None,
             rank: RankInfo::default(),
             sync_batch_norm: false,
-            seed: 0,
+            seed: None,
             name: String::new(),
             gradients: vec![],
             activations: vec![],
@@ -182,7 +191,7 @@ impl<'a> Step<'a> {
     /// The number of samples of a batch, N; on each rank if there are several. 1 by default.
     #[must_use]
     pub fn batch_size(mut self, samples: usize) -> Self {
-        self.samples = samples;
+        self.samples = Some(samples);
         self
     }
 
@@ -308,7 +317,7 @@ impl<'a> Step<'a> {
     /// an epoch that do not make up an update.
     #[must_use]
     pub fn accumulate(mut self, steps: usize) -> Self {
-        self.accumulate = steps;
+        self.accumulate = Some(steps);
         self
     }
 
@@ -379,14 +388,14 @@ impl<'a> Step<'a> {
     /// Sets the element types of matrix products and of stored sequences. f16 scales the loss.
     #[must_use]
     pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
+        self.precision = Some(precision);
         self
     }
 
     /// Sets the order in which layers and time steps run.
     #[must_use]
     pub fn propagation(mut self, propagation: Propagation) -> Self {
-        self.propagation = propagation;
+        self.propagation = Some(propagation);
         self
     }
 
@@ -410,7 +419,7 @@ impl<'a> Step<'a> {
     /// Sets the seed of initial weights and random numbers.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.seed = Some(seed);
         self
     }
 
@@ -464,32 +473,6 @@ impl<'a> Step<'a> {
     pub(crate) fn on_rank(self, rank: RankInfo) -> Self {
         let sync_batch_norm = self.sync_batch_norm;
         self.rank(rank, sync_batch_norm)
-    }
-
-    /// The number of samples of a batch.
-    pub(crate) fn samples(&self) -> usize {
-        self.samples
-    }
-
-    /// The number of batches of an update.
-    pub(crate) fn accumulated(&self) -> usize {
-        self.accumulate
-    }
-
-    /// The memory budget.
-    pub(crate) fn budget(&self) -> Option<MemoryBudget> {
-        self.memory_budget
-    }
-
-    /// The name.
-    #[cfg(feature = "plots")]
-    pub(crate) fn name_of(&self) -> &str {
-        &self.name
-    }
-
-    /// The seed.
-    pub(crate) fn seed_of(&self) -> u64 {
-        self.seed
     }
 
     /// The bytes of the inputs of one sample.

@@ -3,11 +3,15 @@
 //! The neurons are chosen before the program is compiled, so that the program returns their spikes and potentials only:
 //! those of all neurons would need more memory than the evaluation.
 
+use super::classifier::{OUTPUT_SEQ, SCORES};
+use super::outputs::Outputs;
+use super::trace::Purpose;
 use super::{EvalStep, Step};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::module::Context;
+use std::collections::BTreeSet;
 
 /// A layer of neurons whose activity can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +40,14 @@ pub(crate) struct Observation {
     pub(crate) potentials: Option<[Tensor; 2]>,
 }
 
+impl Observation {
+    /// The number of observed samples.
+    #[cfg(feature = "plots")]
+    pub(crate) fn samples(&self) -> usize {
+        self.spikes_of_each.len()
+    }
+}
+
 /// The observed neurons of all layers together, and of one.
 const NEURONS: usize = 2048;
 const NEURONS_OF_A_LAYER: [usize; 2] = [8, 64];
@@ -44,16 +56,52 @@ const ELEMENTS: usize = 1_600_000;
 /// The smallest limit of the observed time steps.
 const LEAST_STEPS: usize = 64;
 
+/// The output of the program that is the network's at every step.
+const OBSERVED_OUTPUT: &str = "observed output";
+
+/// What a report can read of an evaluation.
+pub(crate) struct Readable {
+    /// Whether there are layers of neurons, and whether each has a path of its own.
+    pub(crate) neurons: bool,
+    pub(crate) distinct: bool,
+    /// Whether there are scores of classes.
+    pub(crate) scores: bool,
+}
+
 fn output_name(layer: usize, what: &str) -> String {
     format!("observed {layer} {what}")
 }
 
 impl Step<'_> {
     /// Makes the activity of some neurons of all layers readable after evaluations, for the first `samples` samples of
-    /// a batch.
+    /// a batch, and the network's output at every step, if the function records or returns it as `output_seq`.
     pub(crate) fn observe(mut self, samples: usize) -> Self {
         self.observed = samples;
         self
+    }
+
+    /// What a report can read of evaluations of this step, which are observed.
+    pub(crate) fn readable(&self) -> Result<Readable> {
+        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
+        let names: BTreeSet<&str> = (info.observed.iter())
+            .map(|layer| layer.name.as_str())
+            .collect();
+        Ok(Readable {
+            neurons: !names.is_empty(),
+            distinct: names.len() == info.observed.len(),
+            scores: info.outputs.iter().any(|(name, _)| name == SCORES),
+        })
+    }
+
+    /// Adds the output at every step, if there is one.
+    pub(super) fn trace_observed_output(&self, cx: &Context, outputs: &Outputs) -> bool {
+        let recorded = cx.traced().recorded;
+        let mut all = outputs.outputs.iter().chain(&recorded);
+        let found = all.find(|(name, _)| name == OUTPUT_SEQ);
+        if let Some((_, value)) = found {
+            cx.tracer().output(OBSERVED_OUTPUT, value);
+        }
+        found.is_some()
     }
 
     /// Adds the outputs of the observed layers.
@@ -186,6 +234,14 @@ impl EvalStep {
     /// The observed layers.
     pub(crate) fn observed(&self) -> &[ObservedLayer] {
         &self.info.observed
+    }
+
+    /// The network's output at every step of the last run, if it is observed.
+    pub(crate) fn observed_output(&self) -> Result<Option<Tensor>> {
+        let output = self.info.observes_output;
+        output
+            .then(|| self.program().get(OBSERVED_OUTPUT))
+            .transpose()
     }
 
     /// The activity of observed layer `layer` in the last run.

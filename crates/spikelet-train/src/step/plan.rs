@@ -82,8 +82,8 @@ impl Step<'_> {
             sequences.filter_map(|i| cx.tracer().find_input(&i.name)?.shape().first().copied());
         Common {
             time_steps: lengths.max().unwrap_or(1),
-            samples: self.samples,
-            seed: self.seed,
+            samples: self.samples(),
+            seed: self.seed_of(),
             rank: self.rank,
             inputs: read.collect(),
         }
@@ -93,7 +93,7 @@ impl Step<'_> {
     pub(crate) fn plan_beside(&self, target: &dyn Target, others: usize) -> Result<StepPlan> {
         let (cx, info, assignment, averages) = self.trace_training(Phase::Update)?;
         let update = cx.plan(target, self.memory_budget, others)?;
-        let accumulate = match self.accumulate {
+        let accumulate = match self.accumulated() {
             1 => None,
             _ => {
                 let (cx, ..) = self.trace_training(Phase::Accumulate)?;
@@ -103,7 +103,7 @@ impl Step<'_> {
         Ok(StepPlan {
             update,
             accumulate,
-            accumulated: self.accumulate,
+            accumulated: self.accumulated(),
             common: self.common(&cx),
             info,
             assignment,

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::metrics::{MetricInfo, MetricSet};
 use super::observed::ObservedLayer;
 use super::outputs::Outputs;
-use super::{Layout, RecordedValues, Step};
+use super::{Layout, RecordedValues, Step, penalties};
 use crate::metric::{LOSS, Metric};
 use crate::optim::{Limited, scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, count_not_finite, scales_loss};
@@ -75,6 +75,8 @@ pub(super) struct TraceInfo {
     pub(super) gradients: Vec<String>,
     pub(super) activations: Vec<String>,
     pub(super) observed: Vec<ObservedLayer>,
+    /// Whether the network's output at every step is observed.
+    pub(super) observes_output: bool,
     pub(super) recorded: RecordedValues,
 }
 
@@ -88,7 +90,7 @@ pub(super) fn gradient_name(parameter: &str) -> String {
     format!("gradient {parameter}")
 }
 
-pub(super) fn activation_name(path: &str) -> String {
+pub(crate) fn activation_name(path: &str) -> String {
     format!("activation {path}")
 }
 
@@ -117,14 +119,14 @@ impl Step<'_> {
 
     /// Whether the loss is scaled.
     pub(super) fn scales_loss(&self) -> bool {
-        scales_loss(self.precision)
+        scales_loss(self.precision_of())
     }
 
     /// Checks the definition.
     fn check(&self) -> Result<(), StepError> {
         let at_least_one = [
-            ("the batch size", self.samples),
-            ("the number of accumulated batches", self.accumulate),
+            ("the batch size", self.samples()),
+            ("the number of accumulated batches", self.accumulated()),
         ];
         for (setting, given) in at_least_one {
             if given == 0 {
@@ -159,8 +161,8 @@ impl Step<'_> {
 
     pub(super) fn context(&self, mode: Mode) -> Context {
         let cx = Context::new(mode, DType::F32)
-            .propagation(self.propagation)
-            .precision(self.precision);
+            .propagation(self.propagation_of())
+            .precision(self.precision_of());
         match mode.training {
             true => cx.in_group(self.rank.ranks, self.sync_batch_norm),
             false => cx,
@@ -179,12 +181,15 @@ impl Step<'_> {
     pub(super) fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
         self.check()?;
         let time_steps = single_step.then_some(1);
-        let inputs = Inputs::declare(cx.tracer(), &self.inputs, self.samples, time_steps);
+        let inputs = Inputs::declare(cx.tracer(), &self.inputs, self.samples(), time_steps);
         cx.tracer().check()?;
         let made = (self.function)(cx, &inputs);
         // An error of the trace precedes errors that follow from it.
         cx.tracer().check()?;
         let mut outputs = made?;
+        if cx.mode().training {
+            outputs = penalties::add(outputs, &self.penalties, cx)?;
+        }
         for term in cx.traced().losses {
             outputs.loss = &outputs.loss + term;
         }
@@ -200,6 +205,7 @@ impl Step<'_> {
             gradients: vec![],
             activations: vec![],
             observed: vec![],
+            observes_output: false,
             recorded: RecordedValues::default(),
         };
         Ok((outputs, info))
@@ -213,7 +219,7 @@ impl Step<'_> {
     ) -> Result<(NamedSums, MetricSet)> {
         let (mut sums, mut infos): (NamedSums, _) = (vec![], vec![]);
         let own = outputs.metrics.iter();
-        let own = own.map(|(name, metric)| (name.clone(), metric.clone().metric(self.samples)));
+        let own = own.map(|(name, metric)| (name.clone(), metric.clone().metric(self.samples())));
         for (name, metric) in own.chain(monitored) {
             let ty = metric.sums().ty();
             if ty.shape.len() > 1 || ty.dtype != DType::F32 {
@@ -281,6 +287,7 @@ impl Step<'_> {
         info.activations = self.read_recorded(&cx)?;
         if observes {
             info.observed = self.trace_observed(&cx);
+            info.observes_output = self.trace_observed_output(&cx, &outputs);
         }
         info.recorded = self.record_layers(&cx)?;
         if purpose.predicts {
@@ -335,7 +342,7 @@ impl Step<'_> {
         let names = trained_names(&assignment);
         let scaled = scale.as_ref().map(LossScale::scale);
         let mut monitored = self.layer_metrics(&cx, true)?;
-        monitored.extend(self.gradient_metrics(names, &grads, scaled, self.samples)?);
+        monitored.extend(self.gradient_metrics(names, &grads, scaled, self.samples())?);
         let (sums, infos) = self.metrics(&outputs, monitored)?;
         info.metrics = infos;
         let mut averages = vec![];
@@ -391,12 +398,14 @@ impl Step<'_> {
         let tracer = cx.tracer();
         // All ranks decide in the same way whether to update: by the mean of the losses.
         grads.push(loss.clone());
-        if self.accumulate > 1 {
+        if self.accumulated() > 1 {
             let names = trained_names(assignment);
             let summed = names.chain([LOSS]).zip(&grads).map(|(name, value)| {
                 let sum = tracer.state(&self.sum_name(name), value.shape());
                 tracer.update(&sum, &tracer.fill(DType::F32, value.shape(), 0.0));
-                Var::map(&[&sum, value], |x| (&x[0] + &x[1]) / self.accumulate as f64)
+                Var::map(&[&sum, value], |x| {
+                    (&x[0] + &x[1]) / self.accumulated() as f64
+                })
             });
             grads = summed.collect();
         }

@@ -137,7 +137,7 @@ fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_
             assert!(near(penalty, expected), "{name}: {penalty} {expected}");
             // The learning rate is 0.
             let eval = Step::classifier_eval(&net, &settings, SHAPE)?;
-            let evaluated = eval.compile_eval(&mut store)?.run_batch(&batch, 0)?;
+            let evaluated = eval.compile_eval(&mut store)?.run_batch(&batch)?;
             assert_eq!(evaluated.get("penalty"), None);
             let loss = evaluated.loss + expected;
             assert!(near(trained.loss, loss), "{name}: {} {loss}", trained.loss);

@@ -153,14 +153,15 @@ impl Infer {
         let shown = plan.plan().clone();
         let here = || {
             let mut step = plan.load(&mut VarStore::new(backend.clone()))?;
-            let images = random_batch(batch, sample);
+            let mut images = random_batch(batch, sample);
             let mut in_flight = InFlight::new();
-            let mut first = 0;
             let wait = || Ok(backend.synchronize()?);
             let found = self.repeats.measure(&name, wait, || {
                 in_flight.wait_if_full()?;
-                first += batch;
-                in_flight.push(step.start_batch(&images, first)?, ());
+                for index in &mut images.indices {
+                    *index = index.wrapping_add(batch as u32);
+                }
+                in_flight.push(step.start_batch(&images)?, ());
                 Ok(())
             })?;
             while in_flight.wait_for_oldest()?.is_some() {}

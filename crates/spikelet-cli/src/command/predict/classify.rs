@@ -96,7 +96,10 @@ impl<'a> Classifier<'a> {
         let loader = DataLoader::new(images, self.settings.test_batches(inputs.len()));
         let loader = loader.map_err(spikelet::Error::from)?;
         let batch = loader.epoch(0, 0).next().expect("an epoch has a batch");
-        let batch = batch.map_err(spikelet::Error::from)?;
+        let mut batch = batch.map_err(spikelet::Error::from)?;
+        for index in &mut batch.indices {
+            *index += self.before as u32;
+        }
         let fits = |step: &EvalStep| step.batch_size() == inputs.len();
         let step = match self.step.take().filter(fits) {
             Some(step) => step,
@@ -109,7 +112,7 @@ impl<'a> Classifier<'a> {
             }
         };
         let step = self.step.insert(step);
-        step.run_batch(&batch, self.before)?;
+        step.run_batch(&batch)?;
         self.before += inputs.len();
         let scores = step.output("scores")?;
         let classes = scores.shape.last().copied().unwrap_or(1).max(1);

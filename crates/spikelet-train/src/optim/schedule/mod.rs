@@ -1,7 +1,5 @@
 //! Learning-rate schedules.
 
-use serde_json::json;
-use spikelet_schema::document::Node;
 use spikelet_schema::{Member, Record, Schema, members};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -44,7 +42,7 @@ pub trait Schedule: Record + Debug + Send + Sync {
 /// assert_eq!((warmed.factor(2.0, 68.0), warmed.factor(4.0, 68.0)), (0.5, 1.0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Schema)]
-#[schema(name = "schedule", earlier = flat)]
+#[schema(name = "schedule")]
 pub struct LrSchedule {
     /// The learning-rate schedule.
     #[schema(flatten)]
@@ -63,22 +61,6 @@ impl<S: Schedule + 'static> From<S> for LrSchedule {
             shape: Member(Arc::new(shape)),
             ..Self::default()
         }
-    }
-}
-
-/// A schedule that contains another one under `then`, and the word of a cosine with a length of its own: the form of
-/// checkpoints of format 4.
-fn flat(table: &Node) -> Option<Node> {
-    let outer = table.get("name")?.as_text()?;
-    if outer == "cosine_over" {
-        return Some(table.with("name", Node::text_of("cosine")));
-    }
-    let inner = table.get("then")?;
-    let inner = flat(inner).unwrap_or_else(|| inner.clone());
-    match outer {
-        "warm_up" => Some(inner.with("warm_up", table.get("epochs")?.clone())),
-        "per_epoch" => Some(inner.with("per_epoch", Node::from_json(&json!(true)).ok()?)),
-        _ => None,
     }
 }
 
@@ -137,6 +119,7 @@ fn fraction(epoch: f64, epochs: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn numbers_outside_their_domain_are_refused() {
@@ -159,20 +142,6 @@ mod tests {
             let problem = refused.expect_err(part).problem.to_string();
             assert!(problem.contains(part), "{problem}");
         }
-    }
-
-    #[test]
-    fn schedules_in_schedules_are_read() {
-        let text = r#"{"name":"per_epoch","then":{"name":"warm_up","epochs":2.0,"then":{"name":"cosine_over","epochs":8,"min_factor":0.0}}}"#;
-        let read: LrSchedule = serde_json::from_str(text).expect("it is readable");
-        let cosine = Cosine {
-            epochs: Some(8.0),
-            ..Cosine::default()
-        };
-        assert_eq!(read, LrSchedule::from(cosine).warm_up(2.0).per_epoch());
-        let text = r#"{"name":"multi_step","milestones":[3.0],"gamma":0.5}"#;
-        let read: LrSchedule = serde_json::from_str(text).expect("it is readable");
-        assert_eq!(read.shape.declaration().name, "multi-step");
     }
 
     #[test]

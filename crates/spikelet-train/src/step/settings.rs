@@ -1,0 +1,133 @@
+//! What a step takes from the settings of a run, and what it has itself.
+
+use super::Step;
+use super::groups::{Group, Names};
+use crate::Settings;
+use crate::optim::Clip;
+use spikelet_core::{MemoryBudget, Result};
+use spikelet_graph::Precision;
+use spikelet_nn::module::Propagation;
+use spikelet_schema::Member;
+
+impl Step<'_> {
+    /// Takes from the settings of a run what the step does not set itself: batch size, optimizer with its learning rate,
+    /// groups of parameters, clipping, noise, layer decay, accumulation, averages, precision, propagation, memory budget,
+    /// penalties and seed. A trainer does it with its settings.
+    ///
+    /// ```
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{Outputs, Step};
+    /// let net = Linear::new(4, 3);
+    /// let step = Step::new(|cx, inputs| {
+    ///     let scores = net.forward(cx, inputs["x"].clone())?;
+    ///     Ok(Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"])))
+    /// })
+    /// .input("x", DType::F32, [4])
+    /// .input("labels", DType::I64, [])
+    /// .settings(&Settings { learning_rate: 0.1, clip_norm: Some(1.0), ..Settings::default() })?;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// assert_eq!(step.compile(&mut store)?.batch_size(), 128);
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a setting is invalid.
+    pub fn settings(mut self, settings: &Settings) -> Result<Self> {
+        settings.check()?;
+        self.samples.get_or_insert(settings.batch_size);
+        self.accumulate.get_or_insert(settings.accumulate);
+        self.precision.get_or_insert(settings.precision);
+        self.propagation.get_or_insert(settings.propagation);
+        self.seed.get_or_insert(settings.seed);
+        self.clip = self.clip.or(settings.clip());
+        self.ema = self.ema.or(settings.ema);
+        self.memory_budget = self.memory_budget.or(settings.memory_budget);
+        self.sync_batch_norm |= settings.sync_batch_norm;
+        self.penalties.extend(settings.penalties.iter().cloned());
+        let groups = &mut self.groups;
+        groups.layer_decay = groups.layer_decay.or(settings.layer_decay);
+        groups.gradient_noise = groups.gradient_noise.or(settings.gradient_noise);
+        groups.matrices_decay_only |= !settings.bias_decay;
+        if groups.of_others().is_none() {
+            let optimizer = settings.optimizer.0.clone();
+            self = self.in_group(None, optimizer, settings.learning_rate);
+        }
+        settings.groups.iter().try_fold(self, |step, group| {
+            if group.frozen {
+                return Ok(step.freeze(&group.parameters));
+            }
+            let optimizer = group.config(&*settings.optimizer)?;
+            let rate = group.learning_rate.unwrap_or(settings.learning_rate);
+            Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer, rate))
+        })
+    }
+
+    /// The settings of a run of this step: its own where it has them.
+    pub(crate) fn in_settings(&self, settings: &Settings) -> Settings {
+        let (optimizer, learning_rate) = match self.groups.of_others() {
+            Some(Group {
+                optimizer,
+                learning_rate,
+                ..
+            }) => (Member(optimizer.clone()), *learning_rate),
+            None => (settings.optimizer.clone(), settings.learning_rate),
+        };
+        let [clip_norm, clip_value] = match self.clip {
+            Some(Clip::Norm(most)) => [Some(most), None],
+            Some(Clip::Value(most)) => [None, Some(most)],
+            None => [None; 2],
+        };
+        Settings {
+            batch_size: self.samples(),
+            accumulate: self.accumulated(),
+            precision: self.precision_of(),
+            propagation: self.propagation_of(),
+            seed: self.seed_of(),
+            ema: self.ema,
+            memory_budget: self.memory_budget,
+            layer_decay: self.groups.layer_decay,
+            gradient_noise: self.groups.gradient_noise,
+            bias_decay: !self.groups.matrices_decay_only,
+            optimizer,
+            learning_rate,
+            clip_norm,
+            clip_value,
+            ..settings.clone()
+        }
+    }
+
+    /// The number of samples of a batch.
+    pub(crate) fn samples(&self) -> usize {
+        self.samples.unwrap_or(1)
+    }
+
+    /// The number of batches of an update.
+    pub(crate) fn accumulated(&self) -> usize {
+        self.accumulate.unwrap_or(1)
+    }
+
+    /// The element types.
+    pub(crate) fn precision_of(&self) -> Precision {
+        self.precision.unwrap_or_default()
+    }
+
+    /// The order of layers and time steps.
+    pub(crate) fn propagation_of(&self) -> Propagation {
+        self.propagation.unwrap_or_default()
+    }
+
+    /// The memory budget.
+    pub(crate) fn budget(&self) -> Option<MemoryBudget> {
+        self.memory_budget
+    }
+
+    /// The name.
+    pub(crate) fn name_of(&self) -> &str {
+        &self.name
+    }
+
+    /// The seed.
+    pub(crate) fn seed_of(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
