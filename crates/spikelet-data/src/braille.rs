@@ -50,6 +50,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     classes: || CLASSES.map(String::from).into(),
     splits: one_split,
     writes_into: |_| false,
+    sample_files: None,
     read: |options| load(&options.folder),
 };
 

@@ -484,6 +484,17 @@ pub enum Error {
         /// The remedy.
         help: &'static str,
     },
+    /// A data set whose samples are not in files of their own.
+    #[error(
+        "{}: no file with a sample of {dataset}\n  help: give an array [T, C] in a .npy file",
+        path.display()
+    )]
+    NoSampleFiles {
+        /// The data set.
+        dataset: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// A data set has no split of this name.
     #[error(
         "{dataset} has no split `{given}`\n  help: {}",

@@ -9,6 +9,7 @@ use crate::event_data::{EventRecordings, FrameSettings};
 use crate::field::Field;
 use crate::lines::first_names;
 use crate::progress::Progress;
+use crate::sample::Sample;
 use crate::split::Split;
 
 /// What is read of a data set by its name. A data set has no use for the options of others.
@@ -130,6 +131,23 @@ pub trait NamedDataset: Debug + Send + Sync {
     /// Whether pixels are normalized unless the user decides otherwise.
     fn is_normalized(&self) -> bool {
         false
+    }
+
+    /// The endings of the names of files that have one of its samples each, such as `wav`; none, if its samples are in files
+    /// together, or are images or recordings of events.
+    fn sample_endings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The sequence `x`, `[T, C]`, of a file with one sample, computed as those of the data set. The sample has no labels.
+    ///
+    /// # Errors
+    /// [`Error::NoSampleFiles`] if there are no such files; if the file cannot be read.
+    fn read_sample(&self, path: &Path) -> Result<Sample<'static>> {
+        Err(Error::NoSampleFiles {
+            dataset: self.title(),
+            path: path.into(),
+        })
     }
 
     /// Reads or generates its samples; called by `load`, which keeps the first ones and checks the name of the

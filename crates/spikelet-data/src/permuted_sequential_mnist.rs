@@ -22,6 +22,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "permuted-sequential-mnist",
     summary: "Handwritten digits, one pixel a time step in a fixed random order",
     title: NAME,
+    sample_files: None,
     read: |options| load(&options.folder),
     ..OF_MNIST
 };

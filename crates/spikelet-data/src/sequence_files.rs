@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field, Unlabeled};
 use crate::named::{DataOptions, NamedDataset, Origin};
+use crate::sample::{Sample, SampleTensor};
 use crate::split::Split;
 
 /// A data set of sequences of one length. Every sample has the field `x`, `[T, C]`, and the field `labels`. A batch has them as
@@ -23,6 +24,8 @@ pub(crate) struct SequenceFiles {
     pub classes: fn() -> Vec<String>,
     pub splits: fn() -> Vec<String>,
     pub writes_into: fn(&Path) -> bool,
+    /// The ending of files with one sample each, and the elements of `x` of such a file.
+    pub sample_files: Option<(&'static [&'static str], fn(&Path) -> Result<Vec<u8>>)>,
     pub read: fn(&DataOptions) -> Result<Split>,
 }
 
@@ -85,6 +88,20 @@ impl NamedDataset for SequenceFiles {
 
     fn writes_into(&self, folder: &Path) -> bool {
         (self.writes_into)(folder)
+    }
+
+    fn sample_endings(&self) -> &'static [&'static str] {
+        self.sample_files.map_or(&[], |(endings, _)| endings)
+    }
+
+    fn read_sample(&self, path: &Path) -> Result<Sample<'static>> {
+        let Some((_, read)) = self.sample_files else {
+            return Err(Error::NoSampleFiles {
+                dataset: self.title.into(),
+                path: path.into(),
+            });
+        };
+        Ok(Sample::new().with("x", SampleTensor::u8(&self.shape, read(path)?)))
     }
 
     fn read(&self, options: &DataOptions) -> Result<Split> {

@@ -30,6 +30,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     name: "sequential-mnist",
     summary: "Handwritten digits, one pixel a time step",
     title: NAME,
+    sample_files: None,
     read: |options| load(&options.folder),
     ..OF_MNIST
 };
@@ -46,6 +47,7 @@ pub(crate) const OF_MNIST: SequenceFiles = SequenceFiles {
     classes: || mnist::source().classes,
     splits: one_split,
     writes_into: |_| false,
+    sample_files: None,
     read: |options| mnist::load(&options.folder),
 };
 

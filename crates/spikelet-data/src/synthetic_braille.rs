@@ -18,6 +18,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     summary: "Generated Braille letters, as events of 12 touch sensors",
     title: NAME,
     origin: Origin::Generated,
+    sample_files: None,
     read: |_| generate(),
     ..braille::ENTRY
 };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::clips::with_labels;
-use super::{CHANNELS, Clips, NAME, STEPS};
+use super::{CHANNELS, Clips, NAME, STEPS, wav};
 use crate::derived;
 use crate::digest::Parts;
 use crate::encode::{Bins, Cochlea, CochleaConfig, pcm16};
@@ -67,6 +67,19 @@ pub(super) fn encode(clips: &Clips, cache: &Path, progress: Progress) -> Result<
     let data = InMemory::new(NAME).with(field, spikes)?;
     let labels = [&clips.labels[..], &clips.speakers, &clips.takes];
     with_labels(data, labels, clips.speaker_names.clone())
+}
+
+/// The spikes of a WAV file, as those of a clip.
+///
+/// # Errors
+/// [`Error::Read`](crate::Error::Read) or [`Error::Format`](crate::Error::Format).
+pub(super) fn encode_file(path: &Path) -> Result<Vec<u8>> {
+    let mut audio = vec![];
+    wav::append(path, &mut audio)?;
+    let cochlea = Cochlea::new(CochleaConfig::default())?;
+    let channels = cochlea.config().channels;
+    let counts = bins().count(&cochlea.clone().encode_clip(&pcm16(&audio))?, channels)?;
+    Ok(counts.into_iter().map(|count| count as u8).collect())
 }
 
 fn encode_all(clips: &Clips, cochlea: &Cochlea, progress: Progress) -> Result<Vec<u8>> {

@@ -51,6 +51,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     classes: digits,
     splits,
     writes_into: |folder| !is_encoded_in(folder),
+    sample_files: Some((&["wav"], encode::encode_file)),
     read: |options| {
         let division = division_of(options.split.as_deref().unwrap_or(TAKES));
         load_showing(&options.folder, &division, options.progress)

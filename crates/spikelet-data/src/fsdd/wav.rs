@@ -96,7 +96,7 @@ fn wrong(path: &Path, problem: String) -> Error {
 }
 
 /// Appends the samples of a file.
-fn append(path: &Path, audio: &mut Vec<i16>) -> Result<()> {
+pub(super) fn append(path: &Path, audio: &mut Vec<i16>) -> Result<()> {
     let failed = |error: hound::Error| match error {
         hound::Error::IoError(source) => Error::Read {
             path: path.to_owned(),

@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 16;
 pub fn find(
     inputs: &[PathBuf],
     what: &str,
-    is_taken: fn(&Path) -> bool,
+    is_taken: impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, Failure> {
     let mut files = vec![];
     for input in inputs {
@@ -32,7 +32,7 @@ pub fn find(
             continue;
         }
         let before = files.len();
-        collect(input, MAX_DEPTH, is_taken, &mut files)
+        collect(input, MAX_DEPTH, &is_taken, &mut files)
             .map_err(|(folder, error)| about(format!("{}: {error}", folder.display())))?;
         if files.len() == before {
             return Err(about(format!("no {what} in this folder")));
@@ -54,7 +54,7 @@ pub fn has_ending(path: &Path) -> bool {
 fn collect(
     folder: &Path,
     depth: usize,
-    is_taken: fn(&Path) -> bool,
+    is_taken: &dyn Fn(&Path) -> bool,
     files: &mut Vec<PathBuf>,
 ) -> Result<(), (PathBuf, std::io::Error)> {
     let failed = |error| (folder.to_path_buf(), error);

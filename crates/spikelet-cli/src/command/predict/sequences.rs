@@ -4,7 +4,7 @@ use super::convert::Input;
 use crate::args::DataName;
 use crate::command::trained::Trained;
 use crate::failure::Failure;
-use spikelet::data::{ArrayFiles, Dataset, FrameSettings, StepShape};
+use spikelet::data::{ArrayFiles, Dataset, FrameSettings, NamedDataset, StepShape};
 use spikelet::graph::op::HostTensor;
 use spikelet::human::thousands;
 use spikelet::problem_and_help;
@@ -29,12 +29,13 @@ pub struct SequenceReader {
     varies: bool,
     /// Whether events of other sensors are reduced or enlarged to that of the training.
     resize: bool,
+    /// The data set, if it has a name and files with one sample each.
+    samples: Option<&'static dyn NamedDataset>,
 }
 
-/// Whether a file of a folder is read: by the ending of its name.
-pub fn has_ending(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    ending == Some("safetensors") || spikelet_events::Format::detect(&[], ending).is_ok()
+/// The ending of the name of a file.
+fn ending(path: &Path) -> Option<&str> {
+    path.extension().and_then(|ending| ending.to_str())
 }
 
 impl SequenceReader {
@@ -83,7 +84,39 @@ impl SequenceReader {
             steps,
             varies,
             resize,
+            samples: named.filter(|named| !named.sample_endings().is_empty()),
         }))
+    }
+
+    /// Whether a file of a folder is read: by the ending of its name.
+    pub fn takes(&self, path: &Path) -> bool {
+        let ending = ending(path);
+        ending == Some("safetensors")
+            || spikelet_events::Format::detect(&[], ending).is_ok()
+            || self.samples_in(path).is_some()
+    }
+
+    /// The data set of which the file is a sample.
+    fn samples_in(&self, path: &Path) -> Option<&'static dyn NamedDataset> {
+        let ending = ending(path)?.to_ascii_lowercase();
+        self.samples
+            .filter(|named| named.sample_endings().contains(&&ending[..]))
+    }
+
+    /// The files that it reads, in words.
+    pub fn files(&self) -> String {
+        let own = self.samples.map(|named| {
+            let endings: Vec<String> = named
+                .sample_endings()
+                .iter()
+                .map(|own| format!(".{own}"))
+                .collect();
+            format!(" or {}", endings.join(" or "))
+        });
+        format!(
+            "files of events, .npy or .safetensors{} files",
+            own.unwrap_or_default()
+        )
     }
 
     /// The sequence of a file.
@@ -91,6 +124,15 @@ impl SequenceReader {
     /// # Errors
     /// When it cannot be read, or does not fit the network.
     pub fn read(&self, path: &Path) -> Result<Input, Failure> {
+        if let Some(named) = self.samples_in(path) {
+            let sample = named.read_sample(path).map_err(spikelet::Error::from)?;
+            let x = sample.require("x").map_err(spikelet::Error::from)?;
+            let values = x.as_u8().unwrap_or_default().iter();
+            let values = values.map(|&value| f32::from(value)).collect();
+            let conversions = vec![format!("as the samples of {}", named.title())];
+            self.expect_shape(path, &x.shape)?;
+            return Ok(self.input(path, x.shape.clone(), values, conversions));
+        }
         let array = match path.extension().is_some_and(|end| end == "safetensors") {
             true => Some(ArrayFiles::safetensors(path, &["x"]).map_err(spikelet::Error::from)?),
             // A structured array has events.
@@ -120,21 +162,7 @@ impl SequenceReader {
     fn of_array(&self, path: &Path, array: &ArrayFiles) -> Result<Input, Failure> {
         let mut given = vec![array.len()];
         given.extend(array.fields()[0].shape.iter().flatten());
-        let fits = match self.varies {
-            true => array.len() <= self.steps,
-            false => array.len() == self.steps,
-        };
-        if !fits || given[1..] != *self.shape.sizes() {
-            let most = if self.varies { "at most " } else { "" };
-            return Err(Failure::other(
-                format!("{}: an array of shape {given:?}", path.display()),
-                format!(
-                    "the network takes [T, {}] with {most}{} time steps",
-                    self.sizes(", "),
-                    self.steps
-                ),
-            ));
-        }
+        self.expect_shape(path, &given)?;
         let mut values = vec![];
         for step in 0..array.len() {
             let sample = array.sample(step).map_err(spikelet::Error::from)?;
@@ -147,6 +175,26 @@ impl SequenceReader {
             values.extend(tensor.as_f32().unwrap_or_default());
         }
         Ok(self.input(path, given, values, vec![]))
+    }
+
+    /// Checks the shape of a sequence.
+    fn expect_shape(&self, path: &Path, given: &[usize]) -> Result<(), Failure> {
+        let fits = match self.varies {
+            true => given[0] <= self.steps,
+            false => given[0] == self.steps,
+        };
+        if fits && given[1..] == *self.shape.sizes() {
+            return Ok(());
+        }
+        let most = if self.varies { "at most " } else { "" };
+        Err(Failure::other(
+            format!("{}: an array of shape {given:?}", path.display()),
+            format!(
+                "the network takes [T, {}] with {most}{} time steps",
+                self.sizes(", "),
+                self.steps
+            ),
+        ))
     }
 
     fn of_events(&self, path: &Path, rule: &Member<dyn FrameRule>) -> Result<Input, Failure> {
