@@ -79,7 +79,7 @@ def models(name: str | None = None) -> Any:
     return info
 
 
-def load(path: PathLike, device: str = "cpu") -> Network:
+def load(path: PathLike, device: str = "auto") -> Network:
     """Reads a network with its weights and its settings.
 
     Parameters

@@ -122,7 +122,7 @@ class Network:
     @classmethod
     def _of(cls, made: _native.Network, settings: dict[str, Any] | None = None) -> Network:
         net = object.__new__(Network)
-        net._start("cpu", 0, 0)
+        net._start("auto", 0, 0)
         net._made = made
         net._settings = settings
         return net

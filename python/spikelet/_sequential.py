@@ -47,7 +47,7 @@ class Sequential(Network):
         input: Sequence[int] | None = None,
         neuron: Neuron | str | Mapping[str, Any] | None = None,
         name: str = "sequential",
-        device: str = "cpu",
+        device: str = "auto",
         threads: int = 0,
         seed: int = 0,
     ) -> None:

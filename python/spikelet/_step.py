@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from ._arrays import as_json
 from ._network import Network, PathLike
-from ._train_step import Input, TrainStep, as_input, longest, update
+from ._train_step import Input, TrainStep, as_input, longest, padded, update
 from ._trainer import FitReport
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Step:
         return Input(shape, dtype)
 
     @staticmethod
-    def sequence(*shape: int, dtype: Literal["f32", "i64"] = "f32") -> Input:
+    def sequence(*shape: int, dtype: Literal["f32", "i64"] = "f32", lengths: bool = False) -> Input:
         """An input that is a sequence `(T, …)` for each sample: `[T, N, …]`.
 
         Parameters
@@ -107,13 +107,16 @@ class Step:
             Time steps, and the sizes of a time step.
         dtype : str
             `"f32"` or `"i64"`.
+        lengths : bool
+            Whether sequences may be shorter than T. The function has their lengths as another input, i64 `[N]`: of an input `x`
+            as `x_length`, for `spikelet.graph.sequence_mean` and others. Give them as a list of arrays `[T, …]`.
 
         Returns
         -------
         Input
             For `inputs`.
         """
-        return Input(shape, dtype, "sequence")
+        return Input(shape, dtype, "sequence", lengths)
 
     @staticmethod
     def shared(*shape: int, dtype: Literal["f32", "i64"] = "f32") -> Input:
@@ -173,6 +176,8 @@ class Step:
         self._inputs = {
             str(name): given if isinstance(given, Input) else Input(tuple(given)) for name, given in inputs.items()
         }
+        for name in [name for name, one in self._inputs.items() if one.lengths]:
+            self._inputs.setdefault(f"{name}_length", Input((), "i64"))
         constants = {} if isinstance(optimizer, str) else dict(optimizer)
         name = optimizer if isinstance(optimizer, str) else str(constants.pop("name", "adam"))
         self._definition: dict[str, Any] = {
@@ -200,7 +205,7 @@ class Step:
             "seed": seed,
         }
 
-    def compile(self, device: str = "cpu", threads: int = 0) -> TrainStep:
+    def compile(self, device: str = "auto", threads: int = 0) -> TrainStep:
         """Compiles the step for a device.
 
         The step starts from the weights that the networks have which its function calls.
@@ -245,7 +250,8 @@ class Step:
         validation: Mapping[str, Any] | None = None,
         test: Mapping[str, Any] | None = None,
         schedule: str | Mapping[str, Any] = "cosine",
-        device: str = "cpu",
+        delay_width: Mapping[str, Any] | None = None,
+        device: str = "auto",
         threads: int = 0,
         patience: int | None = None,
         monitor: str | None = None,
@@ -264,13 +270,16 @@ class Step:
         Parameters
         ----------
         data : mapping of str to array_like
-            The samples by the names of inputs, `[N, …]`; of sequences `[T, N, …]`, as in `TrainStep.run`.
+            The samples by the names of inputs, `[N, …]`; of sequences `[T, N, …]`, or a list of arrays where lengths differ, as in
+            `TrainStep.run`.
         epochs : int
             Passes over the samples.
         validation, test : mapping of str to array_like, optional
             Samples that select the best epoch, and samples that are evaluated after each epoch.
         schedule : str or mapping
             The learning rate schedule.
+        delay_width : mapping, optional
+            The width of the kernels of learned delays: `{"start": 12.0, "end": 0.23, "epochs": 37}`.
         device : str
             As in `compile`.
         threads : int
@@ -309,6 +318,7 @@ class Step:
         options = {
             "epochs": epochs,
             "schedule": {"name": schedule} if isinstance(schedule, str) else dict(schedule),
+            "delay_width": None if delay_width is None else dict(delay_width),
             "patience": patience,
             "monitor": monitor,
             "goal": goal,
@@ -345,6 +355,7 @@ class Step:
         if given is None:
             return None
         arrays = {}
+        given = padded(given, self._inputs)
         for name, one in self._inputs.items():
             if one.kind == "shared":
                 raise ValueError(f"{name}: the samples share it\n  help: run the step in a loop of your own, `step.compile()`")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["EpochMetrics", "Input", "TrainStep", "as_input", "longest", "update"]
+__all__ = ["EpochMetrics", "Input", "TrainStep", "as_input", "longest", "padded", "update"]
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,14 @@ class Input:
         `"f32"` or `"i64"`.
     kind : str
         `"batch"`, `"sequence"`, or `"shared"`: the same values for all samples.
+    lengths : bool
+        Whether sequences may be shorter: their lengths are another input, whose name ends with `_length`.
     """
 
     shape: Sequence[int] = ()
     dtype: Literal["f32", "i64"] = "f32"
     kind: Literal["batch", "sequence", "shared"] = "batch"
+    lengths: bool = False
 
 
 def as_input(values: Any, name: str, expected: Input, *, stream: bool = False) -> Array:
@@ -60,6 +63,36 @@ def as_input(values: Any, name: str, expected: Input, *, stream: bool = False) -
         hint = f", time first: `{name}.swapaxes(0, 1)`" if time_last else ""
         raise ValueError(f"{name}: an array of the shape {shape} was given\n  help: give [{text}]{hint}")
     return np.require(array, dtype=dtype, requirements=("C", "A"))
+
+
+def padded(given: Mapping[str, Any], inputs: Mapping[str, Input]) -> dict[str, Any]:
+    """The values of inputs, with lists of sequences of different lengths as one array `[T, N, …]` and their lengths."""
+    import numpy as np
+
+    values = dict(given)
+    for name, one in inputs.items():
+        if not one.lengths or name not in values or f"{name}_length" in values:
+            continue
+        sequences = values[name]
+        if not isinstance(sequences, (list, tuple)):
+            count = np.shape(sequences)[1:2] or (0,)
+            values[f"{name}_length"] = np.full(count, one.shape[0], dtype=np.int64)
+            continue
+        steps, *sizes = one.shape
+        arrays = [as_numpy(values, name) for values in sequences]
+        for k, array in enumerate(arrays):
+            if array.ndim != len(one.shape) or list(array.shape[1:]) != sizes or len(array) > steps:
+                text = ", ".join(map(str, sizes))
+                raise ValueError(
+                    f"{name}: sequence {k} has the shape {list(array.shape)}\n"
+                    f"  help: give [T, {text}] with at most {steps} time steps"
+                )
+        batch = np.zeros((steps, len(arrays), *sizes), dtype=np.int64 if one.dtype == "i64" else np.float32)
+        for k, array in enumerate(arrays):
+            batch[: len(array), k] = array
+        values[name] = batch
+        values[f"{name}_length"] = np.array([len(array) for array in arrays], dtype=np.int64)
+    return values
 
 
 class EpochMetrics:
@@ -129,7 +162,8 @@ def update(called: Mapping[str, Network], tensors: Mapping[str, Array], time_ste
 class TrainStep:
     """A compiled step: forward pass, backward pass and update.
 
-    Inputs are given by name, as arrays: `[N, …]`, and `[T, N, …]` of sequences. N may be another number than the batch size.
+    Inputs are given by name, as arrays: `[N, …]`, and `[T, N, …]` of sequences; sequences of different lengths as a list of arrays
+    `[T, …]`. N may be another number than the batch size.
     """
 
     def __init__(
@@ -157,7 +191,7 @@ class TrainStep:
         """The arrays of the inputs, and the number of samples."""
         arrays: dict[str, Array] = {}
         counts: dict[str, int] = {}
-        for name, values in given.items():
+        for name, values in padded(given, self._inputs).items():
             if name not in self._inputs:
                 raise TypeError(f"TrainStep: there is no input `{name}`\n  help: its inputs: {', '.join(self._inputs)}")
             expected = self._inputs[name]

@@ -47,6 +47,10 @@ __all__ = [
     "rate_bounds",
     "rate_target",
     "recorded",
+    "sequence_last",
+    "sequence_mask",
+    "sequence_mean",
+    "sequence_sum",
     "smooth_l1",
     "spike_count",
     "spike_count_cross_entropy",
@@ -371,6 +375,90 @@ def spike_count(spike_seq: Var) -> Var:
         A scalar.
     """
     return _native.loss_of("spike_count", spike_seq)
+
+
+def sequence_mask(lengths: Var, time_steps: int) -> Var:
+    """1 for the time steps of each sequence, 0 for the padding behind it.
+
+    Parameters
+    ----------
+    lengths : Var [N]
+        The numbers of time steps, i64: the input `x_length` beside `x`, of `Step.sequence(…, lengths=True)`.
+    time_steps : int
+        The time steps T of the batch.
+
+    Returns
+    -------
+    Var [T, N]
+        The mask.
+    """
+    return _native.sequence_of("mask", lengths, None, time_steps)
+
+
+def sequence_sum(x_seq: Var, lengths: Var) -> Var:
+    """The sum over the time steps of each sequence, without the padding behind it.
+
+    Parameters
+    ----------
+    x_seq : Var [T, N, …]
+        The sequences.
+    lengths : Var [N]
+        Their numbers of time steps, as in `sequence_mask`.
+
+    Returns
+    -------
+    Var [N, …]
+        The sums.
+    """
+    return _native.sequence_of("sum", lengths, x_seq)
+
+
+def sequence_mean(x_seq: Var, lengths: Var) -> Var:
+    """The mean over the time steps of each sequence; 0 for an empty one. As `sequence_sum`.
+
+    Parameters
+    ----------
+    x_seq : Var [T, N, …]
+        The sequences.
+    lengths : Var [N]
+        Their numbers of time steps.
+
+    Returns
+    -------
+    Var [N, …]
+        The means.
+
+    Examples
+    --------
+    >>> net = spikelet.Sequential(spikelet.Linear(3), spikelet.Lif(), input=(2,))
+    >>> def loss(inputs):
+    ...     scores = graph.sequence_mean(net(inputs["x"]), inputs["x_length"])
+    ...     return graph.cross_entropy(scores, inputs["labels"])
+    >>> inputs = {"x": spikelet.Step.sequence(9, 2, lengths=True), "labels": spikelet.Step.labels()}
+    >>> train = spikelet.Step(loss, inputs, batch_size=2).compile()
+    >>> found = train.run(x=[np.ones((9, 2)), np.ones((4, 2))], labels=[0, 1])
+    >>> list(found)
+    ['loss']
+    """
+    return _native.sequence_of("mean", lengths, x_seq)
+
+
+def sequence_last(x_seq: Var, lengths: Var) -> Var:
+    """The last time step of each sequence; 0 for an empty one. As `sequence_sum`.
+
+    Parameters
+    ----------
+    x_seq : Var [T, N, …]
+        The sequences.
+    lengths : Var [N]
+        Their numbers of time steps.
+
+    Returns
+    -------
+    Var [N, …]
+        The last steps.
+    """
+    return _native.sequence_of("last", lengths, x_seq)
 
 
 def accuracy(scores: Var, labels: Var) -> Metric:

@@ -31,18 +31,20 @@ from typing import TYPE_CHECKING, Any
 
 from .. import surrogate
 from .._part import Trainable
-from . import delays, expression, neurons
+from . import constraints, delays, expression, neurons
 from ._layer import Layer, Neuron
 from ._own import neuron
 from ._recurrent import Recurrent
 from ._warmup import warmup
 from .compat import convert_
+from .constraints import *
 from .delays import *
 
 if TYPE_CHECKING:
     from .neurons import *
 
 __all__ = ["Layer", "Neuron", "Recurrent", "Trainable", "convert_", "expression", "neuron", "surrogate", "warmup"]
+__all__ += constraints.__all__
 __all__ += delays.__all__
 __all__ += neurons.__all__
 

@@ -26,7 +26,7 @@ class Recurrent(FileLayer):
     feedback_weight : Parameter [features, features]
         A row for each neuron that receives. Parameters of the neuron have the prefix `neuron_`.
     feedback_delay : Parameter [features], or [features, features] with `synaptic=True`
-        With `max_delay`. Call `clamp_parameters()` after each step of an optimizer.
+        With `max_delay`. `register_constraints(net, optimizer)` limits delays to 0 to `max_delay`.
     feedback_spread : Parameter [features]
         With `spread=True`.
     feedback_delay_width : buffer

@@ -39,12 +39,11 @@ class Dcls1d(_Delays):
     Attributes
     ----------
     weight, position : Parameter [out, in, kernel_count]
-        Call `clamp_parameters()` after each step of an optimizer: it limits positions to the kernel.
+        `register_constraints(net, optimizer)` limits positions to the kernel after each step of an optimizer.
     bias : Parameter [out]
         With `bias=True`.
     delay_width : buffer
-        The width of the kernels, for versions with a width: start wide and shrink it over training with
-        `layer.delay_width.fill_(...)`.
+        The width of the kernels, for versions with a width: start wide and shrink it over training with `DelayWidth`.
 
     Parameters
     ----------

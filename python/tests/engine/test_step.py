@@ -340,3 +340,70 @@ def test_steps_are_not_copied():
 
     with pytest.raises(TypeError, match="`save` keeps its state"):
         pickle.dumps(regression()[1].compile())
+
+
+def lengths_step(batch_size=4):
+    net = spikelet.Sequential(
+        spikelet.Linear(8), spikelet.BatchNorm1d(lengths=True), spikelet.Lif(), spikelet.Linear(3), input=(2,)
+    )
+
+    def loss(inputs):
+        scores = graph.sequence_mean(net(inputs["x"]), inputs["x_length"])
+        found = graph.cross_entropy(scores, inputs["labels"])
+        return found, {"accuracy": graph.accuracy(scores, inputs["labels"])}, {"scores": scores}
+
+    inputs = {"x": spikelet.Step.sequence(12, 2, lengths=True), "labels": spikelet.Step.labels()}
+    return net, spikelet.Step(loss, inputs, batch_size=batch_size, learning_rate=1e-2)
+
+
+def test_sequences_have_different_lengths():
+    random = np.random.default_rng(0)
+    sequences = [random.random((steps, 2)) for steps in (12, 3, 7, 1)]
+    net, step = lengths_step()
+    train = step.compile()
+    train.run(x=sequences, labels=[0, 1, 2, 0])
+    outputs = train.predict(x=sequences)["scores"]
+    # The padding, and how it is filled, changes nothing.
+    batch = np.full((12, 4, 2), 9.0, dtype=np.float32)
+    for k, sequence in enumerate(sequences):
+        batch[: len(sequence), k] = sequence
+    given = train.predict(x=batch, x_length=[12, 3, 7, 1])["scores"]
+    np.testing.assert_array_equal(outputs, given)
+    mask = graph_of(lambda inputs: graph.sequence_mask(inputs["n"], 5))
+    np.testing.assert_array_equal(mask, [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]])
+
+
+def graph_of(function):
+    def loss(inputs):
+        value = function(inputs)
+        return value.sum() * graph.parameter("w", (), 1.0), {}, {"value": value}
+
+    train = spikelet.Step(loss, {"n": spikelet.Step.input(dtype="i64")}, batch_size=3).compile()
+    return train.predict(n=[1, 2, 4])["value"]
+
+
+def test_the_trainer_takes_sequences_of_different_lengths():
+    random = np.random.default_rng(1)
+    labels = [k % 3 for k in range(48)]
+    sequences = [random.random((2 + k % 11, 2)) + 2 * np.eye(3)[k % 3, :2] for k in range(48)]
+    net, step = lengths_step(batch_size=8)
+    report = step.fit({"x": sequences, "labels": labels}, epochs=12, validation={"x": sequences, "labels": labels}, progress=False)
+    assert report["train_loss"][-1] < report["train_loss"][0]
+    assert report["validation_accuracy"][-1] > 0.6
+
+
+def test_a_sequence_that_is_too_long_is_refused():
+    train = lengths_step()[1].compile()
+    with pytest.raises(ValueError, match=r"sequence 1 has the shape \[13, 2\]\n  help: give \[T, 2\] with at most 12"):
+        train.run(x=[np.ones((4, 2)), np.ones((13, 2))], labels=[0, 1])
+
+
+def test_the_width_of_delays_shrinks_over_training():
+    net = spikelet.Sequential(spikelet.Dcls1d(3, kernel_size=5, width=2.0), spikelet.Lif(), input=(2,))
+    inputs = {"x": spikelet.Step.sequence(9, 2), "labels": spikelet.Step.labels()}
+    step = spikelet.Step(lambda inputs: graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"]), inputs, batch_size=4)
+    data = {"x": np.ones((9, 8, 2)), "labels": [0, 1, 2, 0, 1, 2, 0, 1]}
+    step.fit(data, epochs=3, delay_width={"start": 2.0, "end": 0.5, "epochs": 2}, progress=False)
+    assert net.state_dict()["0.delay_width"] == 0.5
+    with pytest.raises(Exception, match="start"):
+        step.fit(data, epochs=1, delay_width={"start": -2.0, "end": 0.5, "epochs": 2}, progress=False)

@@ -280,6 +280,24 @@ def test_delayed_recurrent_connections_are_compiled():
     assert layer.feedback_delay.max() == 3
 
 
+def test_an_optimizer_keeps_limits_and_widths_shrink():
+    net = torch.nn.Sequential(st.Dcls1d(5, 4, 7, width=3.0), st.Recurrent(st.Lif(), 4, max_delay=3, width=2.0))
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e4)
+    handle = st.register_constraints(net, optimizer)
+    net(torch.rand(9, 2, 5)).sum().backward()
+    optimizer.step()
+    assert net[0].position.abs().max() <= 3 and 0 <= net[1].feedback_delay.min() <= net[1].feedback_delay.max() <= 3
+    handle.remove()
+    width = st.DelayWidth(net, 8.0, 2.0, epochs=10)
+    assert float(net[0].delay_width) == float(net[1].feedback_delay_width) == 8.0
+    for _ in range(5):
+        width.step()
+    assert float(net[0].delay_width) == 4.0
+    resumed = st.DelayWidth(net, 8.0, 2.0, epochs=10)
+    resumed.load_state_dict(width.state_dict())
+    assert float(net[1].feedback_delay_width) == 4.0 and resumed.step() < 4.0
+
+
 def test_empty_batches():
     layer, x = st.Dcls1d(5, 4, 7), torch.empty(6, 0, 5, requires_grad=True)
     y, state = layer(x, None)
@@ -302,6 +320,11 @@ WRONG = {
     "a delay": (lambda: st.AxonalDelay(5, -1), "axonal-delay"),
     "sigma": (lambda: st.AxonalDelay(5, 3, sigma=0.0), "sigma"),
     "no inputs": (lambda: st.DelayedLinear(0, 4, 3), "input"),
+    "no limits": (lambda: st.register_constraints(torch.nn.Linear(2, 2), torch.optim.SGD(torch.nn.Linear(2, 2).parameters())), "delays"),
+    "another optimizer": (
+        lambda: st.register_constraints(st.Dcls1d(5, 4, 7), torch.optim.SGD(torch.nn.Linear(2, 2).parameters())), "no parameter"),
+    "no widths": (lambda: st.DelayWidth(torch.nn.Linear(2, 2), 2.0, 1.0, 4), "learned delays"),
+    "a negative width": (lambda: st.DelayWidth(st.Dcls1d(5, 4, 7), -2.0, 1.0, 4), "start is -2.0"),
     "a width without delays": (lambda: st.Recurrent(st.Lif(), 5, width=1.0), "max_delay"),
     "integers": (lambda: st.Dcls1d(5, 4, 7)(torch.ones(6, 2, 5, dtype=torch.int64)), "float32, float16"),
 }  # fmt: skip

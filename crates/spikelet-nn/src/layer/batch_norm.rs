@@ -372,6 +372,8 @@ pub(crate) struct BatchNormKeys {
     /// The number of time steps, each with a factor that is learned (TEBN).
     #[schema(from = 1, to = MAX_TIME_STEPS)]
     time_steps: Option<usize>,
+    /// Whether training leaves out the padding behind sequences of different lengths, which are the input `x_length`.
+    lengths: bool,
 }
 
 impl LayerKeys for BatchNormKeys {
@@ -392,6 +394,7 @@ fn build<const D: usize>(keys: &BatchNormKeys, layer: &LayerFields<'_>, b: &mut 
         affine: keys.affine,
         scale: keys.scale,
         each_step: keys.each_step,
+        lengths: keys.lengths.then_some("x_length"),
         ..BatchNorm::new(channels)
     };
     let leaf = b.leaf(layer.name(), norm, channels.checked_mul(2), |_| Some(0))?;

@@ -9,11 +9,10 @@ use super::json::parse;
 use super::step::arrays;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
+use serde_json::{Value, json};
 use spikelet::data::{Column, DataLoader, ElementType, Field, InMemory, LoaderConfig};
 use spikelet::document::Document;
 use spikelet::network::Network;
-use spikelet::optim::LrSchedule;
 use spikelet::train::experiment::Experiment;
 use spikelet::train::{Loaders, Settings, Trainer};
 use std::collections::BTreeMap;
@@ -52,14 +51,21 @@ fn samples(inputs: &[Value], given: &Bound<'_, PyDict>) -> PyResult<Arc<InMemory
     Ok(Arc::new(made))
 }
 
-/// The schedule of a table of an experiment.
-fn schedule(table: &Value) -> PyResult<LrSchedule> {
+/// The settings of a run with these tables of an experiment.
+fn settings_with(tables: &Value) -> PyResult<Settings> {
     let network = Network::find("mnist-fc").map_err(raise)?;
-    let mut experiment = Experiment::of_network(network);
-    let changes = serde_json::json!({ "schedule": table });
-    let document = Document::from_json("fit", &changes).map_err(raise)?;
+    let mut experiment = Experiment::new(network, Settings::default());
+    let document = Document::from_json("fit", tables).map_err(raise)?;
     experiment.change_settings(&document).map_err(raise)?;
-    Ok(experiment.settings.schedule)
+    Ok(experiment.settings)
+}
+
+/// A table without keys that are not given.
+fn without_null(mut table: Value) -> Value {
+    if let Some(keys) = table.as_object_mut() {
+        keys.retain(|_, value| !value.is_null());
+    }
+    table
 }
 
 /// Training, validation and test samples, as arrays by name.
@@ -90,13 +96,15 @@ pub(super) fn fit_step<'py>(
     let definition = parse("step", definition)?;
     let inputs = definition["inputs"].as_array().cloned().unwrap_or_default();
     let options = parse("options", options)?;
-    let settings = Settings {
-        epochs: options["epochs"].as_u64().unwrap_or(20) as usize,
-        schedule: schedule(&options["schedule"])?,
-        batch_size: definition["batch_size"].as_u64().unwrap_or(1) as usize,
-        seed: definition["seed"].as_u64().unwrap_or(0),
-        ..Settings::default()
-    };
+    let training = json!({
+        "epochs": options["epochs"].as_u64().unwrap_or(20),
+        "batch_size": definition["batch_size"].as_u64().unwrap_or(1),
+        "seed": definition["seed"].as_u64().unwrap_or(0),
+        "delay_width": options["delay_width"],
+    });
+    let settings = settings_with(&json!({
+        "training": without_null(training), "schedule": options["schedule"],
+    }))?;
     let loader = |given: &Bound<'py, PyDict>, config: LoaderConfig| {
         DataLoader::new(samples(&inputs, given)?, config).map_err(raise)
     };

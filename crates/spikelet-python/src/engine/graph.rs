@@ -9,6 +9,7 @@ use pyo3::types::PyTuple;
 use spikelet::graph::Var;
 use spikelet::loss;
 use spikelet::module::{Context, Init, Module};
+use spikelet::sequence;
 use spikelet::train::metric::{self, Metric};
 use std::cell::RefCell;
 
@@ -106,6 +107,26 @@ pub(super) fn loss_of(
                 "see `spikelet.graph`",
             ));
         }
+    })
+}
+
+/// The time steps of sequences of different lengths: their mask for `steps` steps, or their sum, mean or last step.
+#[pyfunction]
+#[pyo3(signature = (name, lengths, x_seq=None, steps=0))]
+pub(super) fn sequence_of(
+    name: &str,
+    lengths: PyRef<'_, PyVar>,
+    x_seq: Option<PyRef<'_, PyVar>>,
+    steps: usize,
+) -> PyResult<PyVar> {
+    let over = match name {
+        "sum" => sequence::sum,
+        "mean" => sequence::mean,
+        _ => sequence::last,
+    };
+    made(match x_seq {
+        Some(x_seq) => over(&x_seq.var, &lengths.var),
+        None => sequence::mask(&lengths.var, steps),
     })
 }
 

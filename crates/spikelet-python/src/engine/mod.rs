@@ -55,6 +55,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(fit_step::fit_step, m)?,
         wrap_pyfunction!(experiment::experiment_schema, m)?,
         wrap_pyfunction!(graph::loss_of, m)?,
+        wrap_pyfunction!(graph::sequence_of, m)?,
         wrap_pyfunction!(graph::metric_of, m)?,
         wrap_pyfunction!(graph::parameter, m)?,
         wrap_pyfunction!(graph::call_network, m)?,

@@ -15,6 +15,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spikelet_graph::op::Recurrence;
+use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::neuron::{self, OutputKind};
 
 /// Registers the operators with this many states and parameters with the libtorch at these paths, which the process has
@@ -90,6 +91,12 @@ fn random_states(definition: &str) -> PyResult<Vec<bool>> {
 fn layer_warning(definition: &str) -> PyResult<Option<String>> {
     let definition = Definition::find(definition).map_err(exception)?;
     Ok(definition.neuron().and_then(neuron::warning))
+}
+
+/// The width of the kernels of learned delays in an epoch.
+#[pyfunction]
+fn delay_width(start: f64, end: f64, epochs: usize, epoch: usize) -> f64 {
+    DelayWidth::new(start, end, epochs).at(epoch)
 }
 
 /// The initial values of the parameters of a layer for inputs of a shape: a list of values for each.
@@ -172,6 +179,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(initial_params, m)?)?;
     m.add_function(wrap_pyfunction!(random_states, m)?)?;
     m.add_function(wrap_pyfunction!(layer_warning, m)?)?;
+    m.add_function(wrap_pyfunction!(delay_width, m)?)?;
     m.add_function(wrap_pyfunction!(search_libraries_in, m)?)?;
     m.add_function(wrap_pyfunction!(layer_equations, m)?)?;
     m.add_function(wrap_pyfunction!(layer_gradients, m)?)?;
