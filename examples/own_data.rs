@@ -92,7 +92,7 @@ fn main() -> Result<()> {
         .add(Lif::new(4.0))
         .add(Linear::new(32, 4));
     let step = Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["spikes"].clone())?.mean(&[0]); // over time
+        let scores = net.forward(cx, &inputs["spikes"])?.mean(&[0]); // over time
         let labels = &inputs["labels"];
         let loss = loss::cross_entropy(&scores, labels);
         Ok(Outputs::loss(loss).metric("accuracy", metric::accuracy(&scores, labels)))

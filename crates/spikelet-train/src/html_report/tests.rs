@@ -264,7 +264,7 @@ fn an_interrupted_run_has_its_curves_and_a_resumed_one_the_page_of_an_unbroken_o
 fn a_run_that_failed_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let step = Step::new(|cx, inputs| {
-        let y = Linear::new(1, 1).forward(cx, inputs["x"].clone())?;
+        let y = Linear::new(1, 1).forward(cx, &inputs["x"])?;
         Ok(loss::mean_squared_error(&y, &inputs["x"]))
     })
     .batch_size(4)
@@ -304,7 +304,9 @@ fn a_step_of_ones_own_has_its_metrics_only() {
         .add(Lif::new(2.0))
         .add(Linear::new(8, 1));
     let step = Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(4))?.mean(&[0]);
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(4))?
+            .mean(&[0]);
         let r2 = metric::r2(&y, &inputs["y"]);
         let outputs = Outputs::loss(loss::mean_squared_error(&y, &inputs["y"]));
         Ok(outputs.metric("r2", r2.clone()).metric(HOSTILE, r2))
