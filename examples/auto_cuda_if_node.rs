@@ -85,7 +85,7 @@ impl CupyIfNode {
 }
 
 impl Module for CupyIfNode {
-    fn forward(&self, cx: &Context, x_seq: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x_seq: &Var) -> Result<Var> {
         let dtype = match x_seq.ty().dtype {
             DType::F16 => Dtype::Half2,
             _ => Dtype::Float,
@@ -96,7 +96,7 @@ impl Module for CupyIfNode {
         // SAFETY: the neuron's statements read and write only at `t`, as the kernels do.
         let (spike_seq, v_seq) = unsafe {
             NeuronATGF::apply(
-                &x_seq,
+                x_seq,
                 &v,
                 self.v_threshold,
                 self.v_reset,

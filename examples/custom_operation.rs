@@ -73,8 +73,8 @@ impl CustomOp for ShrinkGrad {
 }
 
 impl Module for Shrink {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok(Var::custom(Arc::new(self.clone()), &[&x]).swap_remove(0))
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
+        Ok(Var::custom(Arc::new(self.clone()), &[x]).swap_remove(0))
     }
 }
 

@@ -69,7 +69,7 @@ fn main() -> Result<()> {
     let mut store = VarStore::new(device.clone());
     let (ms, bytes, kernels) = if mode == "train" {
         let step = Step::new(|cx, inputs| {
-            let scores = net.forward(cx, inputs["spikes"].clone())?;
+            let scores = net.forward(cx, &inputs["spikes"])?;
             let scores = scores.reshape([samples, CLASSES]);
             let loss = loss::cross_entropy(&scores, &inputs["labels"]);
             Ok(Outputs::loss(loss))

@@ -21,7 +21,9 @@ fn network(trunk: &str, classes: usize) -> Sequential {
 
 fn classifier(net: &Sequential) -> Step<'_> {
     Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["x"].repeat_over_time(T))?.mean(&[0]);
+        let scores = net
+            .forward(cx, &inputs["x"].repeat_over_time(T))?
+            .mean(&[0]);
         let labels = &inputs["labels"];
         Ok(Outputs::loss(loss::cross_entropy(&scores, labels))
             .metric("accuracy", metric::accuracy(&scores, labels)))

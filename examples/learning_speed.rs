@@ -53,11 +53,11 @@ fn time(
         .learning_rate(1e-6);
     let step = Step::new(|cx, inputs| {
         cx.give_signal("reward", &inputs["reward"]);
-        let spikes = cx.child("plastic", |cx| net.forward(cx, inputs["x"].clone()))?;
+        let spikes = cx.child("plastic", |cx| net.forward(cx, &inputs["x"]))?;
         // A step trains something.
         let readout = Linear::new(NEURONS, 1);
         let y = cx.child("readout", |cx| {
-            readout.forward(cx, spikes.mean(&[0]).detach())
+            readout.forward(cx, &spikes.mean(&[0]).detach())
         })?;
         Ok(Outputs::loss(y.mean_all()))
     })

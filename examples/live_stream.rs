@@ -38,8 +38,8 @@ fn main() -> Result<()> {
         }));
     let readout = Linear::new(HIDDEN, 2);
     let step = Step::new(|cx, inputs| {
-        let spikes = cx.child("hidden", |cx| hidden.forward(cx, inputs["x"].clone()))?;
-        let scores = cx.child("readout", |cx| readout.forward(cx, spikes.clone()))?;
+        let spikes = cx.child("hidden", |cx| hidden.forward(cx, &inputs["x"]))?;
+        let scores = cx.child("readout", |cx| readout.forward(cx, &spikes))?;
         let (mean, labels) = (scores.mean(&[0]), &inputs["labels"]);
         Ok(Outputs::loss(loss::cross_entropy(&mean, labels))
             .metric("accuracy", metric::accuracy(&mean, labels))

@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     let step = |window: usize| {
         let net = &net;
         Step::new(move |cx, inputs| {
-            let scores = net.forward(cx, inputs["spikes"].clone())?; // [window, N, CUES]
+            let scores = net.forward(cx, &inputs["spikes"])?; // [window, N, CUES]
             // Each time step counts as a sample.
             let scores = scores.reshape([window * N, CUES]);
             let labels = &inputs["labels"].reshape([window * N]);

@@ -92,7 +92,7 @@ fn main() -> Result<()> {
         .add(Lif::new(4.0))
         .add(Linear::new(32, 4));
     let step = Step::from_loader(&train, |cx, batch| {
-        let scores = net.forward(cx, batch["spikes"].clone())?.mean(&[0]); // over time
+        let scores = net.forward(cx, &batch["spikes"])?.mean(&[0]); // over time
         let labels = &batch["labels"];
         let loss = loss::cross_entropy(&scores, labels);
         Ok(Outputs::loss(loss).metric("accuracy", metric::accuracy(&scores, labels)))

@@ -22,8 +22,8 @@ fn main() -> Result<()> {
         .add(Flatten);
     let (class, speed) = (Linear::new(32, 4).bias(true), Linear::new(32, 1).bias(true));
     let step = Step::new(|cx, inputs| {
-        let h = cx.child("trunk", |cx| trunk.forward(cx, inputs["frames"].clone()))?;
-        let head = |name: &str, layer: &Linear| cx.child(name, |cx| layer.forward(cx, h.clone()));
+        let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
+        let head = |name: &str, layer: &Linear| cx.child(name, |cx| layer.forward(cx, &h));
         let (scores, speed) = (
             head("class", &class)?.mean(&[0]),
             head("speed", &speed)?.mean(&[0]),

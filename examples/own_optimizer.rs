@@ -38,7 +38,9 @@ impl Optimizer for Lars {
 fn main() -> Result<()> {
     let net = Linear::new(2, 1);
     let step = Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean(&[0]);
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean(&[0]);
         let target = &inputs["target"];
         Ok(Outputs::loss(loss::mean_squared_error(&y, target)))
     })

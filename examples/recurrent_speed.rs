@@ -63,15 +63,12 @@ fn main() -> Result<()> {
     let step = |with_rates: bool| {
         let (first, second, readout) = (&first, &second, &readout);
         Step::new(move |cx, inputs| {
-            let x = inputs["spikes"].clone();
-            let x = cx.child("first", |cx| first.forward(cx, x))?;
-            let rates = [x.clone()];
-            let x = cx.child("second", |cx| second.forward(cx, x))?;
-            let rates = rates.into_iter().chain([x.clone()]);
-            let scores = cx.child("readout", |cx| readout.forward(cx, x))?;
+            let x = cx.child("first", |cx| first.forward(cx, &inputs["spikes"]))?;
+            let y = cx.child("second", |cx| second.forward(cx, &x))?;
+            let scores = cx.child("readout", |cx| readout.forward(cx, &y))?;
             let loss = loss::cross_entropy(&scores.mean(&[0]), &inputs["labels"]);
             let mut outputs = Outputs::loss(loss);
-            for (name, spikes) in LAYERS.iter().zip(rates).filter(|_| with_rates) {
+            for (name, spikes) in LAYERS.iter().zip([x, y]).filter(|_| with_rates) {
                 outputs = outputs.metric(*name, spikes.mean(&[0, 1, 2]));
             }
             Ok(outputs)

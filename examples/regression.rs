@@ -27,7 +27,7 @@ fn main() -> Result<()> {
         .add(Linear::new(64, 1).bias(true))
         .add(readout);
     let step = Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["x"].clone())?; // [T, N, 1]
+        let y = net.forward(cx, &inputs["x"])?; // [T, N, 1]
         let target = &inputs["target"];
         // The first steps have too little history.
         let (y, target) = (y.slice(0, 10..T), target.slice(0, 10..T));

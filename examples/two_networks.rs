@@ -17,7 +17,7 @@ fn main() -> Result<()> {
         .add(Lif::new(2.0))
         .add(Linear::new(32, 8));
     let scores = |cx: &Context, name: &str, net: &Sequential, x: &Var| {
-        cx.child(name, |cx| Ok(net.forward(cx, x.clone())?.mean(&[0])))
+        cx.child(name, |cx| Ok(net.forward(cx, x)?.mean(&[0])))
     };
 
     // The teacher learns from labels.
@@ -72,7 +72,7 @@ fn inputs(step: Step<'_>) -> Step<'_> {
 struct Relu;
 
 impl Module for Relu {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
         Ok(x.relu())
     }
 }

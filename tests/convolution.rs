@@ -374,9 +374,9 @@ fn an_image_that_is_constant_over_time_gives_what_its_repetition_gives() -> Resu
     // Presented by the encoder, the image passes the first layers once; as a sequence, T times.
     struct Repeated(Sequential);
     impl Module for Repeated {
-        fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
             let image = x.slice(0, 0..1).reshape(&x.shape()[1..]);
-            self.0.forward(cx, image.repeat_over_time(x.dim(0)))
+            self.0.forward(cx, &image.repeat_over_time(x.dim(0)))
         }
     }
     for mode in [Mode::TRAIN, Mode::EVAL] {
@@ -585,7 +585,7 @@ fn a_kernel_of_no_elements_is_refused() {
 struct AsItIs;
 
 impl Module for AsItIs {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok(x)
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
+        Ok(x.clone())
     }
 }

@@ -446,7 +446,7 @@ fn every_neuron_has_the_bits_of_the_cpu_on_a_gpu_in_every_type() -> Result<()> {
 fn the_states_of_a_neuron_come_out_with_its_spikes() -> Result<()> {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, SHAPE);
-    let made = spiking(&Izhikevich::default(), &cx, x)?;
+    let made = spiking(&Izhikevich::default(), &cx, &x)?;
     assert_eq!(made.state_seqs.len(), 2);
     assert_eq!(made.state_seq("w").map(Var::shape), Some(&SHAPE[..]));
     assert!(made.state_seq("u").is_none());

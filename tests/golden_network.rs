@@ -57,9 +57,9 @@ fn mnist_fc() -> Result<Case> {
 struct Encoder;
 
 impl Module for Encoder {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let x = cx.child("conv1", |cx| Conv2d::new(1, 8, 3).padding(1).forward(cx, x))?;
-        cx.child("bn1", |cx| BatchNorm2d::new(8).forward(cx, x))
+        cx.child("bn1", |cx| BatchNorm2d::new(8).forward(cx, &x))
     }
 }
 
@@ -67,9 +67,9 @@ impl Module for Encoder {
 struct Csnn(Sequential);
 
 impl Module for Csnn {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let x = Static(Encoder).forward(cx, x)?;
-        self.0.forward(cx, x)
+        self.0.forward(cx, &x)
     }
 }
 

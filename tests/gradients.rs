@@ -47,7 +47,7 @@ impl Smooth {
         let shape = [steps, NEURONS];
         let input = |name| t.input(name, DType::F64, shape);
         let x = input("x_seq");
-        let made = spiking(neuron, &cx, x.clone())?;
+        let made = spiking(neuron, &cx, &x)?;
         let mut loss = (made.out.clone() * input("grad_spike_seq")).sum_all();
         if let Some(v_seq) = made.state_seq("v") {
             loss = loss + (v_seq * input("grad_v_seq")).sum_all();
@@ -206,8 +206,8 @@ type TimeDistributed = fn(&Var) -> Var;
 struct Of(TimeDistributed);
 
 impl Module for Of {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok((self.0)(&x))
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
+        Ok((self.0)(x))
     }
 }
 

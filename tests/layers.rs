@@ -299,7 +299,7 @@ fn a_normalization_that_does_not_fit_says_which_and_what_to_do() {
 fn a_network_prints_as_a_tree() {
     struct Custom(Sequential);
     impl Module for Custom {
-        fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
             self.0.forward(cx, x)
         }
     }

@@ -51,8 +51,8 @@ fn a_recording_sample_by_sample_has_the_spikes_of_the_recording_at_once() -> Res
     let net = network();
     let readout = Linear::new(10, 2);
     let step = Step::new(|cx, inputs| {
-        let spikes = cx.child("net", |cx| net.forward(cx, inputs["x"].clone()))?;
-        let scores = cx.child("readout", |cx| readout.forward(cx, spikes.clone()))?;
+        let spikes = cx.child("net", |cx| net.forward(cx, &inputs["x"]))?;
+        let scores = cx.child("readout", |cx| readout.forward(cx, &spikes))?;
         let loss = loss::cross_entropy(&scores.mean(&[0]), &inputs["labels"]);
         Ok(Outputs::loss(loss).output("spikes", &spikes))
     })

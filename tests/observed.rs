@@ -27,7 +27,7 @@ fn step() -> Step<'static> {
         .add(If::new());
     Step::new(move |cx, inputs| {
         let x = inputs["x"].repeat_over_time(T);
-        let scores = net.forward(cx, x)?.mean(&[0]);
+        let scores = net.forward(cx, &x)?.mean(&[0]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]);
         Ok(Outputs::loss(loss).output("scores", &scores))
     })

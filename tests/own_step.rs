@@ -35,11 +35,9 @@ fn trained(
         .add(Flatten);
     let (class, value) = (Linear::new(32, 3).bias(true), Linear::new(32, 1));
     let step = Step::new(|cx, inputs| {
-        let h = cx.child("trunk", |cx| trunk.forward(cx, inputs["frames"].clone()))?;
-        let scores = cx
-            .child("class", |cx| class.forward(cx, h.clone()))?
-            .mean(&[0]);
-        let value = cx.child("value", |cx| value.forward(cx, h))?.mean(&[0]);
+        let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
+        let scores = cx.child("class", |cx| class.forward(cx, &h))?.mean(&[0]);
+        let value = cx.child("value", |cx| value.forward(cx, &h))?.mean(&[0]);
         let error = loss::mean_squared_error(&value, &inputs["values"]);
         Ok(
             Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]) + error)

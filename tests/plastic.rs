@@ -40,9 +40,7 @@ fn network(update: Update) -> Sequential {
 fn step(net: &Sequential, samples: usize) -> Step<'_> {
     Step::new(move |cx, inputs| {
         let spikes = cx.child("layer", |cx| cx.trace(net, inputs["x"].clone()))?;
-        let scores = cx.child("readout", |cx| {
-            Linear::new(NEURONS, 2).forward(cx, spikes.clone())
-        })?;
+        let scores = cx.child("readout", |cx| Linear::new(NEURONS, 2).forward(cx, &spikes))?;
         Ok(Outputs::loss(scores.mean_all()).output("spikes", &spikes))
     })
     .batch_size(samples)
@@ -152,7 +150,7 @@ fn rewarded(backend: &Arc<dyn Backend>) -> Result<Vec<(String, Tensor)>> {
         );
     let step = Step::new(|cx, inputs| {
         cx.give_label(&inputs["labels"]);
-        let spikes = cx.child("net", |cx| net.forward(cx, inputs["x"].clone()))?;
+        let spikes = cx.child("net", |cx| net.forward(cx, &inputs["x"]))?;
         Ok(Outputs::loss(spikes.mean_all()))
     })
     .batch_size(4)

@@ -254,7 +254,7 @@ fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
         .add(LiReadout::new(6, 3))
         .add(SoftmaxSum);
     let step = Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["x"].clone())?.reshape([BATCH, 3]);
+        let scores = net.forward(cx, &inputs["x"])?.reshape([BATCH, 3]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]);
         Ok(Outputs::loss(loss))
     })
@@ -429,7 +429,7 @@ fn equals_its_loop(name: &str, layer: &dyn Module, fused: &BTreeMap<String, Tens
 struct Started(Recurrent);
 
 impl Module for Started {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         cx.start_from("spikes", &x.slice(0, 0..1).squeeze(0).square());
         self.0.forward(cx, x)
     }

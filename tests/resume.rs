@@ -309,8 +309,8 @@ fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
 struct Custom(Sequential);
 
 impl Module for Custom {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.child("inner", |cx| self.0.forward(cx, x.clone()))
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.child("inner", |cx| self.0.forward(cx, x))
     }
 }
 

@@ -167,8 +167,8 @@ impl Competition {
 }
 
 impl Module for Competition {
-    fn forward(&self, cx: &Context, drive: Var) -> Result<Var> {
-        let steps = cx.step_loop(&drive, |drive| Self::step(cx, &drive))?;
+    fn forward(&self, cx: &Context, drive: &Var) -> Result<Var> {
+        let steps = cx.step_loop(drive, |drive| Self::step(cx, &drive))?;
         Ok(steps.join())
     }
 }

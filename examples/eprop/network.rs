@@ -84,7 +84,7 @@ pub fn step(options: &Options, method: Method) -> Step<'static> {
         let (target, weight) = (&inputs["target"], &inputs["weight"]);
         cx.give_signal("target", target);
         cx.give_signal("error_weight", weight);
-        let y = net.forward(cx, inputs["x"].clone())?;
+        let y = net.forward(cx, &inputs["x"])?;
         if is_pattern {
             let (error, size) = ((&y - target).square().sum_all(), target.square().sum_all());
             let normalized = Metric::new(&error / size, |sums, _| sums[0]);

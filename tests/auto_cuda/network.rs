@@ -18,8 +18,8 @@ const CLASSES: usize = 17;
 struct InHalves(Node);
 
 impl Module for InHalves {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let spikes = self.0.forward(cx, x.cast(DType::F16))?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let spikes = self.0.forward(cx, &x.cast(DType::F16))?;
         Ok(spikes.cast(DType::F32))
     }
 }

@@ -129,8 +129,8 @@ impl Node {
 }
 
 impl Module for Node {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let spike_seq = self.sequences(cx, &x).0;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let spike_seq = self.sequences(cx, x).0;
         cx.tracer().check()?;
         Ok(spike_seq)
     }

@@ -158,7 +158,7 @@ fn a_graph_with_two_inputs_is_no_module_but_runs() {
     let inputs: Vec<Var> = made.module.inputs().iter().map(input).collect();
     let text = made
         .module
-        .forward(&cx, inputs[0].clone())
+        .forward(&cx, &inputs[0])
         .unwrap_err()
         .to_string();
     assert!(

@@ -254,7 +254,7 @@ fn layers_without_a_form_are_named() {
 fn a_module_of_ones_own_is_named_by_its_type() {
     struct Doubled;
     impl Module for Doubled {
-        fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+        fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
             Ok(x * 2.0)
         }
     }

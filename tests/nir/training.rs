@@ -31,7 +31,7 @@ fn losses(name: &str, dt: f64, train_neurons: bool) -> (f64, f64, Vec<String>) {
     let step = Step::new(move |cx: &Context, inputs| {
         let x = inputs["x"].reshape([&[BATCH, STEPS], &own[..]].concat());
         let order: Vec<usize> = [1, 0].into_iter().chain(2..x.rank()).collect();
-        let y = module.forward(cx, x.permute(&order))?;
+        let y = module.forward(cx, &x.permute(&order))?;
         let mean = y.mean(&[0]);
         Ok(Outputs::loss((mean - 0.3).square().mean_all()))
     });

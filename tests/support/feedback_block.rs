@@ -7,7 +7,7 @@ use spikelet::prelude::*;
 struct Unflatten;
 
 impl Module for Unflatten {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
         Ok(x.reshape([x.dim(0), x.dim(1), 1, 4, 4]))
     }
 

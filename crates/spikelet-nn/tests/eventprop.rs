@@ -36,10 +36,10 @@ fn run(
     let input = cx.tracer().input("x", DType::F64, x.shape.clone());
     let labels = cx.tracer().input("label", DType::I64, label.shape.clone());
     let s = cx
-        .child("hidden", |cx| layers[0].forward(cx, input))
+        .child("hidden", |cx| layers[0].forward(cx, &input))
         .expect("traced");
     let y = cx
-        .child("out", |cx| layers[1].forward(cx, s.clone()))
+        .child("out", |cx| layers[1].forward(cx, &s))
         .expect("traced");
     let (out, loss) = loss(&y, &labels);
     let mut store = VarStore::new(Arc::new(Cpu::new(1).expect("a CPU")));
@@ -201,9 +201,7 @@ fn first_spikes_tend_to_the_exact_gradient_with_small_steps() {
         };
         let first = |s: &Var, _: &Var| {
             let cx = Context::new(Mode::TRAIN, DType::F64);
-            let times = FirstSpikeTime { dt }
-                .forward(&cx, s.clone())
-                .expect("traced");
+            let times = FirstSpikeTime { dt }.forward(&cx, s).expect("traced");
             (times.reshape([2]), times.sum_all())
         };
         let layer = EventPropLif::new(2, 2, time);
@@ -253,7 +251,7 @@ fn wrong_constants_are_named() {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let x = cx.tracer().input("x", DType::F32, [8, 2, 5]);
         layer
-            .forward(&cx, x)
+            .forward(&cx, &x)
             .expect_err("it is refused")
             .to_string()
     };

@@ -15,10 +15,10 @@ use std::sync::Arc;
 pub(super) struct ChainSlice(pub(super) Vec<(String, Arc<dyn Module>)>);
 
 impl Module for ChainSlice {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        self.0.iter().try_fold(x, |x, (path, module)| {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        self.0.iter().try_fold(x.clone(), |x, (path, module)| {
             let names: Vec<&str> = path.split('.').collect();
-            within(cx, &names, &mut |cx| module.forward(cx, x.clone()))
+            within(cx, &names, &mut |cx| module.forward(cx, &x))
         })
     }
 

@@ -83,7 +83,7 @@ impl Step<'_> {
     /// use std::sync::Arc;
     /// let net = Linear::new(2, 1);
     /// let step = Step::new(|cx, inputs| {
-    ///     let y = net.forward(cx, inputs["x"].clone())?;
+    ///     let y = net.forward(cx, &inputs["x"])?;
     ///     Ok(Outputs::loss(loss::mean_squared_error(&y, &inputs["y"])))
     /// })
     /// .input("x", DType::F32, [2])

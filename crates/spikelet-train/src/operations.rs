@@ -48,7 +48,7 @@ impl Step<'_> {
     /// use std::sync::Arc;
     /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
     /// let step = Step::new(|cx, inputs| {
-    ///     let y = net.forward(cx, inputs["x"].repeat_over_time(4))?;
+    ///     let y = net.forward(cx, &inputs["x"].repeat_over_time(4))?;
     ///     Ok(Outputs::loss(y.mean_all()))
     /// })
     /// .input("x", DType::F32, [2])

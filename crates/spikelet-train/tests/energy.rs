@@ -57,9 +57,7 @@ fn step() -> Step<'static> {
         .add(Linear::new(48, 6).bias(true))
         .add(neuron());
     Step::new(move |cx: &Context, inputs: &Inputs| {
-        Ok(Outputs::loss(
-            net.forward(cx, inputs["x"].clone())?.mean_all(),
-        ))
+        Ok(Outputs::loss(net.forward(cx, &inputs["x"])?.mean_all()))
     })
     .sequence("x", DType::F32, [T, 1, 8, 8])
     .optimizer(Sgd::default(), 0.1)

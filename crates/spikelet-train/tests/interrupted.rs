@@ -50,7 +50,7 @@ impl Run {
             .add(Flatten)
             .add(Linear::new(4 * 9 * 9, 10).bias(true));
         let step = Step::new(|cx, inputs| {
-            let scores = net.forward(cx, inputs["images"].repeat_over_time(2))?;
+            let scores = net.forward(cx, &inputs["images"].repeat_over_time(2))?;
             let scores = scores.mean(&[0]);
             let loss = loss::cross_entropy(&scores, &inputs["labels"]);
             let accuracy = metric::accuracy(&scores, &inputs["labels"]);

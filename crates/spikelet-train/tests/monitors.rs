@@ -24,7 +24,7 @@ fn step(samples: usize) -> Step<'static> {
         });
     Step::new(move |cx: &Context, inputs: &Inputs| {
         let x = (&inputs["images"] * 4.0).repeat_over_time(T);
-        let scores = net.forward(cx, x)?.mean(&[0]);
+        let scores = net.forward(cx, &x)?.mean(&[0]);
         Ok(Outputs::loss(loss::cross_entropy(
             &scores,
             &inputs["labels"],
@@ -112,7 +112,7 @@ fn potentials_are_those_of_the_neurons() -> Result<()> {
         },
     };
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
-        let y = net.forward(cx, &inputs["x"] * 1.0)?;
+        let y = net.forward(cx, &(&inputs["x"] * 1.0))?;
         let weight = cx.parameter("weight", [1], Init::Constant(1.0));
         Ok(Outputs::loss((y.mean(&[0]) * weight).mean_all()))
     })
@@ -190,7 +190,7 @@ fn a_rate_is_exact_where_the_number_of_spikes_is_no_f32() -> Result<()> {
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
         let weight = cx.parameter("weight", [1], Init::Constant(1.0));
         let y = cx.child("if", |cx| {
-            net.forward(cx, inputs["x"].repeat_over_time(STEPS))
+            net.forward(cx, &inputs["x"].repeat_over_time(STEPS))
         })?;
         Ok(Outputs::loss((y.mean(&[0]) * weight).mean_all()))
     })

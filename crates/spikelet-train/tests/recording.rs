@@ -40,7 +40,7 @@ fn step() -> Step<'static> {
         .add(If::new());
     Step::new(move |cx: &Context, inputs: &Inputs| {
         let x = inputs["x"].repeat_over_time(T);
-        let scores = net.forward(cx, x)?.mean(&[0]);
+        let scores = net.forward(cx, &x)?.mean(&[0]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]);
         Ok(Outputs::loss(loss).output("scores", &scores))
     })
@@ -467,7 +467,7 @@ fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
         .add(Linear::new(INPUTS, HIDDEN))
         .add(integrator);
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
-        let y = net.forward(cx, inputs["x"].clone())?;
+        let y = net.forward(cx, &inputs["x"])?;
         Ok(Outputs::loss(y.mean_all()).output("y", &y))
     })
     .sequence("x", DType::F32, [T, INPUTS])

@@ -161,10 +161,10 @@ fn other_precisions_and_spikes_of_an_encoder_are_counted_alike() -> Result<()> {
 fn a_layer_that_runs_twice_has_the_sum() -> Result<()> {
     let net = Linear::new(6, 6);
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
-        let call = |x| cx.child("fc", |cx| net.forward(cx, x));
+        let call = |x: &Var| cx.child("fc", |cx| net.forward(cx, x));
         let positive =
-            call(inputs["x"].repeat_over_time(T))?.map1(|y| Expr::select(y.gt(0.0), 1.0, 0.0));
-        Ok(Outputs::loss(call(positive)?.mean_all()))
+            call(&inputs["x"].repeat_over_time(T))?.map1(|y| Expr::select(y.gt(0.0), 1.0, 0.0));
+        Ok(Outputs::loss(call(&positive)?.mean_all()))
     })
     .input("x", DType::F32, [6])
     .optimizer(Sgd::default(), 0.1);
@@ -187,7 +187,7 @@ fn of_ones(inputs: usize, outputs: usize, samples: usize, steps: usize) -> Resul
     let net = Linear::new(inputs, outputs);
     let step = Step::new(move |cx: &Context, given: &Inputs| {
         let y = cx.child("fc", |cx| {
-            net.forward(cx, given["x"].repeat_over_time(steps))
+            net.forward(cx, &given["x"].repeat_over_time(steps))
         })?;
         Ok(Outputs::loss(y.mean_all()))
     })

@@ -132,7 +132,7 @@ impl GraphModule {
                         Some(x) => x.clone(),
                         None => self.sum(*k, |source| values[source.node].clone())?,
                     };
-                    values[*k] = Some(self.step(cx, *k, x)?);
+                    values[*k] = Some(self.step(cx, *k, &x)?);
                 }
                 Stage::Loop(members) => self.run_loop(cx, members, &mut values)?,
             }
@@ -196,7 +196,7 @@ impl GraphModule {
     }
 
     /// The computation of a node.
-    fn step(&self, cx: &Context, k: usize, x: Var) -> Result<Var> {
+    fn step(&self, cx: &Context, k: usize, x: &Var) -> Result<Var> {
         let node = &self.nodes[k];
         cx.child(&node.path, |cx| {
             let y = node.part.forward(cx, x)?;
@@ -296,7 +296,7 @@ impl GraphModule {
                 true => fed_back.get(&source.node).map(|(_, before)| before.clone()),
                 false => now.get(&source.node).cloned(),
             })?;
-            now.insert(k, self.step(cx, k, x)?);
+            now.insert(k, self.step(cx, k, &x)?);
         }
         for (k, (state, _)) in &fed_back {
             let shape = [&[batch], &self.nodes[*k].shape[..]].concat();
@@ -308,12 +308,12 @@ impl GraphModule {
 }
 
 impl Module for GraphModule {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let (inputs, outputs) = (self.inputs.len(), self.outputs.len());
         if (inputs, outputs) != (1, 1) {
             return Err(NirError::Ports { inputs, outputs }.into());
         }
-        Ok(self.run(cx, &[x])?.swap_remove(0))
+        Ok(self.run(cx, std::slice::from_ref(x))?.swap_remove(0))
     }
 
     fn tree(&self) -> Tree {

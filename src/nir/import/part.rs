@@ -56,13 +56,14 @@ pub(super) struct Padded<L, const D: usize> {
 }
 
 impl<L: Module, const D: usize> Padded<L, D> {
-    fn forward(&self, cx: &Context, mut x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let mut x = x.clone();
         for (axis, [before, behind]) in self.zeros.into_iter().enumerate() {
             if before + behind > 0 {
                 x = x.pad(3 + axis, before, behind, 0.0);
             }
         }
-        self.layer.forward(cx, x)
+        self.layer.forward(cx, &x)
     }
 }
 
@@ -75,10 +76,10 @@ pub(super) struct SumPool {
 }
 
 impl SumPool {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("sum pooling", &x, 5)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("sum pooling", x, 5)?;
         let &[time_steps, batch, channels, height, width] = x.shape() else {
-            return Ok(x);
+            return Ok(x.clone());
         };
         // A convolution of each channel with ones: sums of spikes are exact.
         let [rows, columns] = self.kernel;
@@ -98,9 +99,9 @@ impl SumPool {
 }
 
 impl Module for Part {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         match self {
-            Self::Identity => Ok(x),
+            Self::Identity => Ok(x.clone()),
             Self::Linear(linear) => linear.forward(cx, x),
             Self::Products { weight, bias } => Ok(products(cx, x, weight, *bias)),
             Self::Scale { shape } => {
@@ -137,7 +138,7 @@ impl Module for Part {
 }
 
 /// Products with matrices that are independent along the leading axes.
-fn products(cx: &Context, x: Var, shape: &[usize], bias: bool) -> Var {
+fn products(cx: &Context, x: &Var, shape: &[usize], bias: bool) -> Var {
     let weight = cx.parameter("weight", shape, Init::Constant(0.0));
     let y = (x.unsqueeze(x.rank() - 1) * weight).sum(&[x.rank()]);
     match bias {

@@ -35,8 +35,8 @@ struct Params {
 struct Identity;
 
 impl Module for Identity {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok(x)
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
+        Ok(x.clone())
     }
 }
 

@@ -110,7 +110,7 @@ fn forward(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
     match &spec.layers {
         Some(layers) => {
             let (time_steps, batch) = (spec.time_steps, spec.batch);
-            Layers::new(layers, x.shape(), time_steps, batch)?.forward(cx, x.clone())
+            Layers::new(layers, x.shape(), time_steps, batch)?.forward(cx, x)
         }
         None if spec.network == "cifar10-net" => cifar10_net(spec, cx, x),
         None => Err(wrong(
@@ -164,7 +164,7 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
     let sizes = [frames, channels, height, width, channels, 9];
     super::limited(&sizes, super::MOST_PRODUCTS / 2, "products")?;
     Ok(Forward {
-        spike_seq: net.module()?.forward(cx, x.clone())?,
+        spike_seq: net.module()?.forward(cx, x)?,
         inner: vec![],
     })
 }

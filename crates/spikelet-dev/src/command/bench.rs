@@ -200,11 +200,11 @@ struct Layer {
 }
 
 impl Module for Layer {
-    fn forward(&self, cx: &Context, x: Var) -> spikelet::Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> spikelet::Result<Var> {
         let shape = [self.features, self.features];
         let weight = cx.parameter("weight", shape, Init::fan_in(self.features));
         let current = x.linear(&weight.cast(x.ty().dtype));
         let lif = Lif::new(5.0).surrogate(Atan::default());
-        cx.child("lif", |cx| lif.forward(cx, current))
+        cx.child("lif", |cx| lif.forward(cx, &current))
     }
 }

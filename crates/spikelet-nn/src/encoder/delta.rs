@@ -37,8 +37,8 @@ pub struct Delta {
 }
 
 impl Module for Delta {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("delta", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("delta", x, 2)?;
         cx.expect_domains("delta", &Constant::all(self))?;
         let [now, before, seen] = ["x", "before", "seen"].map(Expr::symbol);
         let change = &now - before;
@@ -54,7 +54,7 @@ impl Module for Delta {
         let step = Recurrence::new("delta", ["x"], ["before", "seen"])
             .output("s", spike, !self.off_spikes)
             .next(vec![now, Expr::constant(1.0)]);
-        let spikes = run(cx, step, &x);
+        let spikes = run(cx, step, x);
         cx.tracer().check()?;
         Ok(spikes)
     }

@@ -72,8 +72,8 @@ impl Activation {
 }
 
 impl Module for Activation {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank(self.name(), &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank(self.name(), x, 2)?;
         let y = match *self {
             Self::Relu => x.relu(),
             Self::LeakyRelu { slope } => {

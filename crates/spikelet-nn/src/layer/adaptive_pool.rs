@@ -61,9 +61,9 @@ macro_rules! adaptive {
         }
 
         impl<const D: usize> Module for $type<D> {
-            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+            fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
                 let windows = self.outputs.map(|outputs| Window::Adaptive { outputs });
-                pool(cx, &x, $pooling, windows)
+                pool(cx, x, $pooling, windows)
             }
 
             fn tree(&self) -> Tree {

@@ -294,12 +294,12 @@ fn of_all(ranks: usize, [own, variance]: [Var; 2]) -> [Var; 2] {
 }
 
 impl<const D: usize> Module for BatchNorm<D> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         // BatchNorm1d takes sequences without a spatial axis too.
         let axes = if D == 1 && x.rank() == 3 { 0 } else { D };
-        expect(cx, "batch norm", &x, axes, Some(self.channels))?;
+        expect(cx, "batch norm", x, axes, Some(self.channels))?;
         cx.expect_domains("batch norm", &self.domains())?;
-        let x = channels_last(&x);
+        let x = channels_last(x);
         let [mean, variance] = self.statistics(cx, &x)?;
         cx.tracer().check()?;
         let deviation = |v: &Expr| (v + self.epsilon).sqrt();

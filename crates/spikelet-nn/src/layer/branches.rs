@@ -70,12 +70,12 @@ impl Branches {
 }
 
 impl Module for Branches {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("branches", &x, 2)?;
-        let first = cx.child("0", |cx| self.first.forward(cx, x.clone()))?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("branches", x, 2)?;
+        let first = cx.child("0", |cx| self.first.forward(cx, x))?;
         let mut outputs = vec![first];
         for (k, module) in (1..).zip(&self.others) {
-            let output = cx.child(&k.to_string(), |cx| module.forward(cx, x.clone()))?;
+            let output = cx.child(&k.to_string(), |cx| module.forward(cx, x))?;
             let mut shape = output.shape().to_vec();
             // Only the lengths of the concatenated axis may differ.
             if self.combine == Combine::Concat && shape.len() > 2 && outputs[0].rank() > 2 {
@@ -96,7 +96,10 @@ impl Module for Branches {
             outputs.push(output);
         }
         Ok(match self.combine {
-            Combine::Sum => outputs.into_iter().reduce(|a, b| a + b).unwrap_or(x),
+            Combine::Sum => outputs
+                .into_iter()
+                .reduce(|a, b| a + b)
+                .unwrap_or_else(|| x.clone()),
             Combine::Concat => concat(cx, &outputs),
         })
     }

@@ -162,11 +162,11 @@ impl<const D: usize> Conv<D> {
 }
 
 impl<const D: usize> Module for Conv<D> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect(cx, "convolution", &x, D, Some(self.inputs))?;
-        self.count(cx, &x, None);
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        expect(cx, "convolution", x, D, Some(self.inputs))?;
+        self.count(cx, x, None);
         let (weight, init) = self.weight(cx, self.outputs, self.inputs / self.groups.max(1));
-        let y = channels_last(&x).conv(&weight, self.op());
+        let y = channels_last(x).conv(&weight, self.op());
         Ok(self.add_bias(cx, y, init))
     }
 

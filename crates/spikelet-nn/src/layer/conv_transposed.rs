@@ -66,9 +66,9 @@ impl<const D: usize> ConvTransposed<D> {
 }
 
 impl<const D: usize> Module for ConvTransposed<D> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let conv = &self.conv;
-        expect(cx, "transposed convolution", &x, D, Some(conv.inputs))?;
+        expect(cx, "transposed convolution", x, D, Some(conv.inputs))?;
         let size = (0..D).map(|k| {
             let grown = x.dim(3 + k).saturating_sub(1) * conv.stride[k]
                 + conv.dilation[k] * conv.kernel[k].saturating_sub(1)
@@ -86,10 +86,10 @@ impl<const D: usize> Module for ConvTransposed<D> {
                 },
             ));
         };
-        conv.count(cx, &x, Some(self.output_padding.to_vec()));
+        conv.count(cx, x, Some(self.output_padding.to_vec()));
         let (weight, init) = conv.weight(cx, conv.inputs, conv.outputs / conv.groups.max(1));
         let op = conv.op().part(ConvPart::Input, size);
-        let y = channels_last(&x).conv(&weight, op);
+        let y = channels_last(x).conv(&weight, op);
         Ok(conv.add_bias(cx, y, init))
     }
 

@@ -66,7 +66,7 @@ impl Dropout2d {
 
 /// Drops complete samples of `[T, N, …]` with probability `p` during training, at all time steps: stochastic depth, where
 /// `x` is the branch of a residual block.
-pub(super) fn drop_samples(cx: &Context, x: Var, p: f64) -> Result<Var> {
+pub(super) fn drop_samples(cx: &Context, x: &Var, p: f64) -> Result<Var> {
     let mut samples = vec![1; x.rank() - 1];
     samples[0] = x.dim(1);
     drop(cx, x, p, false, &samples)
@@ -74,10 +74,10 @@ pub(super) fn drop_samples(cx: &Context, x: Var, p: f64) -> Result<Var> {
 
 /// Drops elements by a mask of shape `mask`, which broadcasts to a time step, or to the sequence if it is drawn at
 /// each step.
-fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result<Var> {
+fn drop(cx: &Context, x: &Var, p: f64, each_step: bool, mask: &[usize]) -> Result<Var> {
     cx.expect_domains("dropout", &[Constant::new("p", p, PROBABILITY)])?;
     if !cx.mode().training || p == 0.0 {
-        return Ok(x);
+        return Ok(x.clone());
     }
     let draw = |axes| {
         let keep = cx.tracer().fill(cx.tracer().float(), mask, 1.0 - p);
@@ -88,12 +88,12 @@ fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result
         false => cx.once(|| draw(RandomAxes::Batch)),
     };
     let scale = 1.0 / (1.0 - p);
-    Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))
+    Ok(Var::map(&[x, &mask], |v| &v[0] * (&v[1] * scale)))
 }
 
 impl Module for Dropout {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("dropout", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("dropout", x, 2)?;
         let mask = x.shape()[usize::from(!self.each_step)..].to_vec();
         drop(cx, x, self.p, self.each_step, &mask)
     }
@@ -108,8 +108,8 @@ impl Module for Dropout {
 }
 
 impl Module for Dropout2d {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("dropout", &x, 3)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("dropout", x, 3)?;
         let mut channels = vec![1; x.rank() - 1];
         channels[..2].copy_from_slice(&x.shape()[1..3]);
         drop(cx, x, self.p, false, &channels)

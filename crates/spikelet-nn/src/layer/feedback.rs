@@ -117,13 +117,13 @@ impl Feedback {
 }
 
 impl Module for Feedback {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         if !self.zero_diagonal {
             return self.linear().forward(cx, x);
         }
-        self.check(cx, &x)?;
+        self.check(cx, x)?;
         let weight = cx.once(|| self.parameter(cx) * off_diagonal(cx, self.features));
-        Ok(self.product(cx, &x, &weight))
+        Ok(self.product(cx, x, &weight))
     }
 
     fn tree(&self) -> Tree {

@@ -11,8 +11,8 @@ use spikelet_schema::Schema;
 pub struct Flatten;
 
 impl Module for Flatten {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("flatten", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("flatten", x, 2)?;
         Ok(x.flatten(2))
     }
 

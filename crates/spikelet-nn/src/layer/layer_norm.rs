@@ -58,8 +58,8 @@ impl LayerNorm {
 }
 
 impl Module for LayerNorm {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("layer norm", &x, 2 + self.shape.len())?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("layer norm", x, 2 + self.shape.len())?;
         cx.expect_domains("layer norm", &[epsilon(self.epsilon)])?;
         let first = x.rank() - self.shape.len();
         if self.shape.is_empty() || x.shape()[first..] != self.shape {
@@ -113,8 +113,8 @@ impl GroupNorm {
 }
 
 impl Module for GroupNorm {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("group norm", &x, 3)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("group norm", x, 3)?;
         cx.expect_domains("group norm", &[epsilon(self.epsilon)])?;
         if x.dim(2) != self.channels
             || self.groups == 0

@@ -112,8 +112,8 @@ impl Linear {
 }
 
 impl Module for Linear {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        self.forward_by(MatMul::new(false, true), cx, &x)
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        self.forward_by(MatMul::new(false, true), cx, x)
     }
 
     fn tree(&self) -> Tree {

@@ -217,25 +217,25 @@ impl<K: NeuronLayerKind> Clone for NeuronLayer<K> {
 }
 
 impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let parts = &self.parts;
         let batch = match x.rank() {
             3 => x.dim(1),
             _ => {
-                cx.expect_rank(K::NAME, &x, 3)?;
+                cx.expect_rank(K::NAME, x, 3)?;
                 return cx.child("linear", |cx| parts.linear.forward(cx, x));
             }
         };
         let x = match parts.bidirectional {
             true => {
                 cx.expect_all_steps("bidirectional")?;
-                Var::concat(&[&x, &x.flip(0)], 1)
+                Var::concat(&[x, &x.flip(0)], 1)
             }
-            false => x,
+            false => x.clone(),
         };
-        let mut current = cx.child("linear", |cx| parts.linear.forward(cx, x))?;
+        let mut current = cx.child("linear", |cx| parts.linear.forward(cx, &x))?;
         if let Some(norm) = &parts.norm {
-            current = cx.child("norm", |cx| norm.forward(cx, current))?;
+            current = cx.child("norm", |cx| norm.forward(cx, &current))?;
         }
         if cx.watches() {
             cx.record("current_seq", &current);
@@ -248,9 +248,9 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
                 if let Some(fired) = states.into_iter().find(|state| state.name == "fired") {
                     layer = layer.feeding(fired);
                 }
-                layer.forward(cx, current)?
+                layer.forward(cx, &current)?
             }
-            None => cx.child("neuron", |cx| neuron.forward(cx, current))?,
+            None => cx.child("neuron", |cx| neuron.forward(cx, &current))?,
         };
         if parts.bidirectional {
             let there = y.slice(1, 0..batch);
@@ -258,7 +258,7 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
             y = Var::concat(&[&there, &back], 2);
         }
         match &parts.dropout {
-            Some(dropout) => cx.child("dropout", |cx| dropout.forward(cx, y)),
+            Some(dropout) => cx.child("dropout", |cx| dropout.forward(cx, &y)),
             None => Ok(y),
         }
     }

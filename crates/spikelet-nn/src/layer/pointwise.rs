@@ -90,11 +90,11 @@ impl Pointwise {
 }
 
 impl Module for Pointwise {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         expect(
             cx,
             "pointwise",
-            &x,
+            x,
             x.rank().saturating_sub(3),
             Some(self.inputs),
         )?;
@@ -105,7 +105,7 @@ impl Module for Pointwise {
             weight_init: self.weight_init,
             bias_init: self.bias_init,
         };
-        let y = map.map(cx, &channels_last(&x), self.shape.axes());
+        let y = map.map(cx, &channels_last(x), self.shape.axes());
         Ok(channels_second(&y))
     }
 

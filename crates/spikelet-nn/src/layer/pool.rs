@@ -103,9 +103,9 @@ macro_rules! pooling {
         }
 
         impl<const D: usize> Module for $type<D> {
-            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+            fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
                 $(let Self { $field, .. } = *self;)?
-                pool(cx, &x, $pooling, self.windows)
+                pool(cx, x, $pooling, self.windows)
             }
 
             fn tree(&self) -> Tree {

@@ -69,8 +69,8 @@ impl Qcfs {
 }
 
 impl Module for Qcfs {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("qcfs", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("qcfs", x, 2)?;
         let levels = self.levels as f64;
         cx.expect_domains(
             "qcfs",

@@ -61,11 +61,11 @@ impl RandomFeedback {
 }
 
 impl Module for RandomFeedback {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let shape = [self.linear.outputs, self.linear.inputs];
         let deviation = 1.0 / (self.linear.outputs.max(1) as f64).sqrt();
         let init = Init::Normal { deviation };
-        let y = self.linear.forward(cx, x.detach())?;
+        let y = self.linear.forward(cx, &x.detach())?;
         let feedback = match self.adaptive {
             true => cx.parameter("feedback", shape, init),
             false => cx.buffer("feedback", shape, init),

@@ -113,10 +113,10 @@ impl Recurrent {
 }
 
 impl Module for Recurrent {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("recurrent", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("recurrent", x, 2)?;
         let shape = x.shape()[1..].to_vec();
-        let y = cx.step_loop(&x, |x| {
+        let y = cx.step_loop(x, |x| {
             let before = match &self.fed {
                 Some(state) => {
                     cx.state_of_child("neuron", state.name, |cx| state.trace(cx, &shape))?
@@ -125,8 +125,8 @@ impl Module for Recurrent {
             };
             let spikes = before.expand(&shape[..]).reshape(x.shape());
             let spikes = if self.local { spikes.detach() } else { spikes };
-            let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;
-            let y = cx.child("neuron", |cx| self.neuron.forward(cx, x + fed))?;
+            let fed = cx.child("feedback", |cx| self.feedback.forward(cx, &spikes))?;
+            let y = cx.child("neuron", |cx| self.neuron.forward(cx, &(x + fed)))?;
             if self.fed.is_none() {
                 let after = y.cast(cx.tracer().float()).reshape(&shape[..]);
                 cx.set_state(&before, &after);
@@ -134,7 +134,7 @@ impl Module for Recurrent {
             Ok(y)
         })?;
         match self.last {
-            true => TimeLast.forward(cx, y.join()),
+            true => TimeLast.forward(cx, &y.join()),
             false => Ok(y.join()),
         }
     }

@@ -152,14 +152,14 @@ impl RecurrentBlock {
     fn step(&self, cx: &Context, x: &Var, before: &[Option<Var>]) -> Result<Vec<Var>> {
         let mut outputs: Vec<Var> = vec![];
         for layer in &self.layers {
-            let x = outputs.last().unwrap_or(x).clone();
+            let x = outputs.last().unwrap_or(x);
             let output = cx.child(&layer.name, |cx| {
                 let mut current = cx.child("input", |cx| layer.input.forward(cx, x))?;
                 for connection in self.connections.iter().filter(|c| c.to == layer.name) {
                     let from = self.index(&connection.from);
                     let source = match self.is_delayed(connection) {
-                        true => before[from].clone(),
-                        false => Some(outputs[from].clone()),
+                        true => before[from].as_ref(),
+                        false => Some(&outputs[from]),
                     };
                     // Without states only the shapes are asked for.
                     let Some(source) = source else { continue };
@@ -178,7 +178,7 @@ impl RecurrentBlock {
                     }
                     current = current + part;
                 }
-                cx.child("neuron", |cx| layer.neuron.forward(cx, current))
+                cx.child("neuron", |cx| layer.neuron.forward(cx, &current))
             })?;
             outputs.push(output);
         }
@@ -196,11 +196,11 @@ impl RecurrentBlock {
 }
 
 impl Module for RecurrentBlock {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("recurrent block", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("recurrent block", x, 2)?;
         self.check(cx)?;
-        let shapes = self.shapes(cx, &x)?;
-        let y = cx.step_loop(&x, |x| {
+        let shapes = self.shapes(cx, x)?;
+        let y = cx.step_loop(x, |x| {
             let mut states = vec![];
             for (layer, shape) in self.layers.iter().zip(&shapes) {
                 states.push(match self.is_state(layer) {
@@ -229,7 +229,7 @@ impl Module for RecurrentBlock {
             Ok(outputs.last().unwrap_or(&x).clone())
         })?;
         match self.last {
-            true => TimeLast.forward(cx, y.join()),
+            true => TimeLast.forward(cx, &y.join()),
             false => Ok(y.join()),
         }
     }

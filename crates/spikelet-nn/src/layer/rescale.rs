@@ -51,15 +51,15 @@ impl Rescale {
 }
 
 impl Module for Rescale {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let factor = Constant::new("factor", self.factor, Domain::FINITE);
         cx.expect_domains("rescale", &[factor])?;
         let Some(channels) = self.channels else {
-            cx.expect_rank("rescale", &x, 2)?;
+            cx.expect_rank("rescale", x, 2)?;
             return Ok(x * self.factor);
         };
         let behind = x.rank().saturating_sub(3);
-        expect(cx, "rescale", &x, behind, Some(channels))?;
+        expect(cx, "rescale", x, behind, Some(channels))?;
         // The same at all time steps, also in a network that runs step by step.
         let scale = cx.once(|| {
             let scale = cx.buffer("scale", [channels], Init::Constant(self.factor));

@@ -32,8 +32,8 @@ impl Reshape {
 }
 
 impl Module for Reshape {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("reshape", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("reshape", x, 2)?;
         let count = |shape: &[usize]| shape.iter().try_fold(1_usize, |n, &k| n.checked_mul(k));
         let (given, own) = (count(&x.shape()[2..]), count(&self.shape));
         match own {

@@ -127,19 +127,19 @@ impl Residual {
         let p = Constant::new("stochastic_depth", self.stochastic_depth, domain);
         cx.expect_domains("residual", &[p])?;
         match self.stochastic_depth > 0.0 {
-            true => drop_samples(cx, a, self.stochastic_depth),
+            true => drop_samples(cx, &a, self.stochastic_depth),
             false => Ok(a),
         }
     }
 }
 
 impl Module for Residual {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let a = cx.child(&self.names[0], |cx| self.main.forward(cx, x.clone()))?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let a = cx.child(&self.names[0], |cx| self.main.forward(cx, x))?;
         let a = self.dropped(cx, a)?;
         let b = match &self.shortcut {
             Some(module) => cx.child(&self.names[1], |cx| module.forward(cx, x))?,
-            None => x,
+            None => x.clone(),
         };
         if a.shape() != b.shape() {
             return Err(cx.error(

@@ -73,9 +73,9 @@ impl Rnn {
 }
 
 impl Module for Rnn {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let x = cx.child("input", |cx| self.input.forward(cx, x))?;
-        self.recurrent.forward(cx, x)
+        self.recurrent.forward(cx, &x)
     }
 
     fn tree(&self) -> Tree {

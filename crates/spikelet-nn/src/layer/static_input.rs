@@ -14,12 +14,12 @@ use std::sync::Arc;
 pub struct Static<M>(pub M);
 
 impl<M: Module> Module for Static<M> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("static", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("static", x, 2)?;
         let time_steps = x.dim(0);
         let mut failure = None;
         let y = cx.once(|| {
-            let made = self.0.forward(cx, x.slice(0, 0..time_steps.min(1)));
+            let made = self.0.forward(cx, &x.slice(0, 0..time_steps.min(1)));
             made.unwrap_or_else(|error| {
                 failure = Some(error);
                 x.clone()

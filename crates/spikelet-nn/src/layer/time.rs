@@ -15,11 +15,11 @@ macro_rules! reductions {
         pub struct $type;
 
         impl Module for $type {
-            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-                cx.expect_rank($name, &x, 2)?;
+            fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+                cx.expect_rank($name, x, 2)?;
                 cx.expect_all_steps($name)?;
                 let reduce: fn(&Var) -> Var = $reduce;
-                Ok(reduce(&x))
+                Ok(reduce(x))
             }
 
             fn tree(&self) -> Tree {
@@ -107,8 +107,8 @@ impl<F> Module for TimeDistributed<F>
 where
     F: Fn(&Context, Var) -> Result<Var> + Send + Sync,
 {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("function", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("function", x, 2)?;
         let (time, batch) = (x.dim(0), x.dim(1));
         let mut folded = vec![time * batch];
         folded.extend(&x.shape()[2..]);
@@ -140,9 +140,9 @@ where
 pub struct StepLoop<M>(pub M);
 
 impl<M: Module> Module for StepLoop<M> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("each step", &x, 2)?;
-        let made = cx.step_loop(&x, |step| self.0.forward(cx, step))?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("each step", x, 2)?;
+        let made = cx.step_loop(x, |step| self.0.forward(cx, &step))?;
         Ok(made.join())
     }
 

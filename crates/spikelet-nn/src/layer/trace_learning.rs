@@ -62,18 +62,18 @@ fn custom_gradient(value: &Var, tangent: &Var) -> Var {
 }
 
 impl Module for TraceLearning {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let made = cx.child("neuron", |cx| spiking(&*self.neuron, cx, x))?;
         let Some(trace) = made.state_seq("trace") else {
             let neuron = self.neuron.name().to_string();
             return Err(cx.error("layer", LayerProblem::NoTrace { neuron }));
         };
-        let then = |x: Var| cx.child("then", |cx| self.then.forward(cx, x));
+        let then = |x: &Var| cx.child("then", |cx| self.then.forward(cx, x));
         if !cx.mode().training {
-            return then(made.out);
+            return then(&made.out);
         }
-        let learns_from = then(custom_gradient(trace, &made.out))?;
-        Ok(custom_gradient(&then(made.out)?, &learns_from))
+        let learns_from = then(&custom_gradient(trace, &made.out))?;
+        Ok(custom_gradient(&then(&made.out)?, &learns_from))
     }
 
     fn tree(&self) -> Tree {

@@ -48,8 +48,8 @@ impl<const D: usize> Upsample<D> {
 }
 
 impl<const D: usize> Module for Upsample<D> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect(cx, "upsampling", &x, D, None)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        expect(cx, "upsampling", x, D, None)?;
         let domain = Domain::at_least(1.0);
         let factors = self
             .factor

@@ -37,8 +37,8 @@ impl Voting {
 }
 
 impl Module for Voting {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("voting", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("voting", x, 2)?;
         let votes = Constant::new("votes", self.votes as f64, Domain::at_least(1.0));
         cx.expect_domains("voting", &[votes])?;
         let mut shape = x.shape().to_vec();

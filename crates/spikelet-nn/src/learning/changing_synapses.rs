@@ -187,7 +187,7 @@ impl ChangingSynapses {
         cx.child(self.name, |cx| {
             let (made, _) = cx.with_parameter("weight", weight, |cx| match one_step {
                 true => self.synapses.forward_step(cx, spikes),
-                false => self.synapses.forward(cx, spikes),
+                false => self.synapses.forward(cx, &spikes),
             });
             made
         })

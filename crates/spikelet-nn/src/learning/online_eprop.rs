@@ -312,7 +312,7 @@ impl OnlineEprop {
             let known = states.map(|s| (s.name.to_string(), values_of(&state(cx, s.name))));
             Ok(known.collect::<Vec<_>>())
         })?;
-        let made = cx.child("neuron", |cx| spiking(&*self.neuron, cx, current.clone()))?;
+        let made = cx.child("neuron", |cx| spiking(&*self.neuron, cx, &current))?;
         let spikes = made.out.cast(cx.tracer().float()).detach();
         let kept =
             |name: &str, value: &Var| cx.set_state(&state(cx, name), &value.reshape([batch, n]));
@@ -399,9 +399,9 @@ impl OnlineEprop {
 }
 
 impl Module for OnlineEprop {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let rule = self.check(cx, &x)?;
-        let sequences = std::slice::from_ref(&x);
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let rule = self.check(cx, x)?;
+        let sequences = std::slice::from_ref(x);
         let steps = || cx.step_loop_sums(sequences, |x| self.step(cx, &rule, &x[0]));
         let (mut outputs, changes) = cx.tracer().keep_in_loops(steps)?;
         for ((module, name, shape), change) in self.tensors().iter().zip(&changes) {

@@ -142,11 +142,10 @@ impl Plastic {
         let y = self.competition.inhibited(cx, y);
         let threshold = self.competition.threshold(cx, &y);
         let spikes = cx.child("neuron", |cx| match &threshold {
-            None => self.neuron.forward(cx, y.clone()),
+            None => self.neuron.forward(cx, &y),
             Some(threshold) => {
-                let (spikes, read) = cx.with_parameter("v_threshold", threshold, |cx| {
-                    self.neuron.forward(cx, y.clone())
-                });
+                let (spikes, read) =
+                    cx.with_parameter("v_threshold", threshold, |cx| self.neuron.forward(cx, &y));
                 match read {
                     true => spikes,
                     false => Err(cx.error("homeostasis", LearningError::FixedThreshold.into())),
@@ -157,12 +156,12 @@ impl Plastic {
     }
 
     /// The spikes; the weight changes by the steps of `x`.
-    fn run(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn run(&self, cx: &Context, x: &Var) -> Result<Var> {
         let weight = self.changing.weight(cx)?;
         let spikes = self.spikes(cx, &weight, x.clone())?;
         if self.changing.learns(cx) {
             self.competition.learn(cx, &spikes);
-            self.change(cx, &weight, &x, &spikes)?;
+            self.change(cx, &weight, x, &spikes)?;
         }
         Ok(spikes)
     }
@@ -179,8 +178,8 @@ impl Plastic {
 }
 
 impl Module for Plastic {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("plastic layer", &x, 3)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("plastic layer", x, 3)?;
         cx.expect_domains("plastic layer", &self.competition.constants())?;
         self.changing.check(cx, "plastic layer")?;
         if let Some(reward) = self.reward {
@@ -191,7 +190,7 @@ impl Module for Plastic {
         let sequential = self.competition.is_sequential();
         let learns = self.changing.learns(cx);
         if (each_step && learns) || (sequential && !learns) {
-            return Ok(cx.step_loop(&x, |x| self.run(cx, x))?.join());
+            return Ok(cx.step_loop(x, |x| self.run(cx, &x))?.join());
         }
         if learns && sequential {
             return Err(cx.error("plastic layer", LearningError::Competition.into()));

@@ -92,7 +92,7 @@ impl PlasticRecurrent {
         let steps = cx.step_loop(x, |x| {
             let before = Self::before(cx, &x).reshape(x.shape());
             let fed = self.changing.currents(cx, weight, before)?;
-            let spikes = cx.child("neuron", |cx| self.neuron.forward(cx, &x + fed))?;
+            let spikes = cx.child("neuron", |cx| self.neuron.forward(cx, &(&x + fed)))?;
             let state = cx.state("spikes", &x.shape()[1..], 0.0);
             let after = spikes.cast(cx.tracer().float()).reshape(&x.shape()[1..]);
             cx.set_state(&state, &after);
@@ -122,13 +122,13 @@ impl PlasticRecurrent {
 }
 
 impl Module for PlasticRecurrent {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         const WHAT: &str = "plastic recurrent layer";
-        cx.expect_rank(WHAT, &x, 3)?;
+        cx.expect_rank(WHAT, x, 3)?;
         self.changing.check(cx, WHAT)?;
         match self.changing.update == Update::EachStep && self.changing.learns(cx) {
-            true => Ok(cx.step_loop(&x, |x| self.run(cx, &x))?.join()),
-            false => self.run(cx, &x),
+            true => Ok(cx.step_loop(x, |x| self.run(cx, &x))?.join()),
+            false => self.run(cx, x),
         }
     }
 

@@ -24,7 +24,7 @@ pub trait PlasticSynapses: Module {
     /// # Errors
     /// As [`Module::forward`].
     fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
-        self.forward(cx, x)
+        self.forward(cx, &x)
     }
 
     /// Checks that a rule can change the weights.
@@ -37,7 +37,7 @@ pub trait PlasticSynapses: Module {
 }
 
 impl Module for Box<dyn PlasticSynapses> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         (**self).forward(cx, x)
     }
 

@@ -46,8 +46,8 @@ use std::sync::Arc;
 /// struct Residual(Sequential);
 ///
 /// impl Module for Residual {
-///     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-///         Ok(cx.child("inner", |cx| self.0.forward(cx, x.clone()))? + x)
+///     fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+///         Ok(cx.child("inner", |cx| self.0.forward(cx, x))? + x)
 ///     }
 /// }
 /// ```
@@ -56,7 +56,7 @@ pub trait Module: Send + Sync {
     ///
     /// # Errors
     /// When shapes do not match; the error names the layer.
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var>;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var>;
 
     /// The modules that this one runs one after the other, with their paths in it, such as
     /// `conv.0`; empty if it is not a chain. A pipeline is cut between two of them.
@@ -87,7 +87,7 @@ pub trait Module: Send + Sync {
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl Module for $pointer {
-            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+            fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
                 (**self).forward(cx, x)
             }
 

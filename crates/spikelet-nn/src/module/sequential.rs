@@ -56,18 +56,20 @@ impl Sequential {
 }
 
 impl Module for Sequential {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         check_names(&cx.place("sequential"), &self.modules)?;
-        self.modules.iter().try_fold(x, |x, (name, module)| {
-            cx.child(name, |cx| {
-                let y = module.forward(cx, x)?;
+        let mut y = x.clone();
+        for (name, module) in &self.modules {
+            y = cx.child(name, |cx| {
+                let y = module.forward(cx, &y)?;
                 // A group without a name has the path of its list.
                 if cx.records_sequences() && !name.is_empty() {
                     cx.record("output_seq", &y);
                 }
                 Ok(y)
-            })
-        })
+            })?;
+        }
+        Ok(y)
     }
 
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {

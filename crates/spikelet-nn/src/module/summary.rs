@@ -68,7 +68,7 @@ impl Summary {
             let before = cx.traced().parameters.len();
             x = match path.is_empty() {
                 true => cx.trace(&*layer, x)?,
-                false => cx.child(&path, |cx| layer.forward(cx, x))?,
+                false => cx.child(&path, |cx| layer.forward(cx, &x))?,
             };
             rows.push(SummaryRow {
                 kind: layer.tree().kind().to_string(),

@@ -68,7 +68,7 @@ pub fn run(
     let float = x.ty().dtype.arithmetic();
     let cx = Context::new(Mode::STREAM, float);
     let x_var = cx.tracer().input("x_seq", x.ty().dtype, x.shape.clone());
-    let made = spiking(neuron, &cx, x_var.clone())?;
+    let made = spiking(neuron, &cx, &x_var)?;
     let mut names = vec![];
     let mut output = |name: &str, var: &Var| {
         cx.tracer().output(name, var);

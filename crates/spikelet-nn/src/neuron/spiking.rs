@@ -19,7 +19,7 @@ const SPIKE_COUNT: &str = "spike_count";
 /// neuron defines; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
 /// neuron with a readout returns `[1, N, …]`.
 impl<N: Neuron> Module for N {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         Ok(spiking(self, cx, x)?.out)
     }
 
@@ -34,7 +34,7 @@ impl<N: Neuron> Module for N {
 
 /// A neuron that was built from a specification is a layer too.
 impl Module for Arc<dyn Neuron> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         Ok(spiking(&**self, cx, x)?.out)
     }
 
@@ -70,15 +70,15 @@ impl Spiking {
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 4]);
-/// let made = spiking(&Lif::new(2.0), &cx, x)?;
+/// let made = spiking(&Lif::new(2.0), &cx, &x)?;
 /// assert_eq!(made.state_seq("v").map(Var::shape), Some([8, 4].as_slice()));
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///
 /// # Errors
 /// When the shape of the sequence does not match, or the neuron's definition is wrong.
-pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
-    cx.expect_rank(neuron.name(), &x, 2)?;
+pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: &Var) -> Result<Spiking> {
+    cx.expect_rank(neuron.name(), x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
     cx.visit(neuron, x.shape());
     let layout = StepDefinition::new(neuron).map_err(wrong)?;
@@ -87,7 +87,8 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         cx.warn(&warning);
     }
     let stored = x.ty().dtype;
-    let x = match neuron.charge_seq(cx, &x)? {
+    let charged = neuron.charge_seq(cx, x)?;
+    let x = match &charged {
         Some(whole) => {
             cx.expect_all_steps(neuron.name())?;
             whole
@@ -95,7 +96,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         None => x,
     };
     let time_steps = x.dim(0);
-    let layer = Layer { cx, x: &x };
+    let layer = Layer { cx, x };
     let names = neuron.states();
     let states: Vec<Var> = (names.iter().zip(&layout.starts))
         .map(|(state, start)| layer.state(state, start.as_ref()))
@@ -173,7 +174,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         out = readout.over_time(&out).repeat_over_time(1);
     }
     if cx.watches() {
-        cx.record("x_seq", &x);
+        cx.record("x_seq", x);
         if !states.is_empty() && time_steps > 0 {
             let before = names.iter().zip(&states).zip(&state_seqs);
             let before =

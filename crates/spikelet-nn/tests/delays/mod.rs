@@ -300,7 +300,7 @@ fn wrong_settings_and_inputs_are_refused() -> Result<()> {
     let refused = |module: &dyn Module, shape: &[usize]| {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let x = cx.tracer().input("x", DType::F32, shape);
-        let error = cx.child("delay", |cx| module.forward(cx, x));
+        let error = cx.child("delay", |cx| module.forward(cx, &x));
         let message = error.expect_err("it is wrong").to_string();
         assert!(message.contains("`delay`"), "{message}");
         message

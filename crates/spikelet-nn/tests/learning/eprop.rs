@@ -37,7 +37,7 @@ fn layer(cx: &Context, neuron: &dyn Neuron, x: &Var, probe: &Var, local: bool) -
             before.clone()
         };
         let feedback = Feedback::new(HIDDEN).zero_diagonal(true);
-        let fed = cx.child("feedback", |cx| feedback.forward(cx, sent))?;
+        let fed = cx.child("feedback", |cx| feedback.forward(cx, &sent))?;
         let x = &steps[0] + &fed;
         let known = cx.child("neuron", |cx| {
             let known = states
@@ -46,9 +46,7 @@ fn layer(cx: &Context, neuron: &dyn Neuron, x: &Var, probe: &Var, local: bool) -
             Ok(known.collect::<Vec<_>>())
         })?;
         let s = cx
-            .child("neuron", |cx| {
-                spikelet_nn::layer::spiking(neuron, cx, x.clone())
-            })?
+            .child("neuron", |cx| spikelet_nn::layer::spiking(neuron, cx, &x))?
             .out;
         let seen = &s + &steps[1];
         cx.set_state(&state(cx, "spikes"), &seen.reshape(shape));
@@ -86,12 +84,12 @@ fn compare(neuron: &dyn Neuron, local: bool) {
     let cx = traced.cx.clone();
     let synapses = Linear::new(INPUTS, HIDDEN);
     let current = cx
-        .child("in", |cx| synapses.forward(cx, x.clone()))
+        .child("in", |cx| synapses.forward(cx, &x))
         .expect("a layer");
     let made = layer(&cx, neuron, &current, &probe, local);
     let readout = Linear::new(HIDDEN, OUTPUTS);
     let y = cx
-        .child("out", |cx| readout.forward(cx, made.spikes.clone()))
+        .child("out", |cx| readout.forward(cx, &made.spikes))
         .expect("a readout");
     let loss = (y - target).square().sum_all() * 0.5;
     let weight = |name: &str| cx.tracer().find_input(name).expect("a weight");

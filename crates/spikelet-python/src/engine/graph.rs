@@ -195,10 +195,9 @@ pub(super) fn call_network(
 ) -> PyResult<PyVar> {
     let cx = context()?;
     let module = network.network.module().map_err(raise)?;
-    let x = x.var.clone();
     let output = match path {
-        "" => module.forward(&cx, x),
-        path => cx.child(path, |cx| module.forward(cx, x)),
+        "" => module.forward(&cx, &x.var),
+        path => cx.child(path, |cx| module.forward(cx, &x.var)),
     };
     made(output.map_err(raise)?)
 }

@@ -466,7 +466,7 @@ impl PyModel {
                 let module = &*self.module;
                 let sizes = [&[steps], &x.shape[2..]].concat();
                 let step = Step::new(move |cx: &Context, inputs: &spikelet::train::Inputs| {
-                    let y = module.forward(cx, inputs.get("x")?.clone())?;
+                    let y = module.forward(cx, inputs.get("x")?)?;
                     Ok(Outputs::loss(y.mean_all()).output("y", &y))
                 });
                 let step = step.batch_size(batch).sequence("x", DType::F32, sizes);

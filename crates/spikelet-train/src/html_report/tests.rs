@@ -264,7 +264,7 @@ fn an_interrupted_run_has_its_curves_and_a_resumed_one_the_page_of_an_unbroken_o
 fn a_run_that_failed_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let step = Step::new(|cx, inputs| {
-        let y = Linear::new(1, 1).forward(cx, inputs["x"].clone())?;
+        let y = Linear::new(1, 1).forward(cx, &inputs["x"])?;
         Ok(loss::mean_squared_error(&y, &inputs["x"]))
     })
     .batch_size(4)
@@ -299,7 +299,7 @@ fn a_step_with_scores_has_the_report_of_a_classifier() {
     let folder = tempfile::tempdir().expect("a folder");
     let net = network();
     let step = Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["images"].repeat_over_time(4))?;
+        let y = net.forward(cx, &inputs["images"].repeat_over_time(4))?;
         let scores = y.mean(&[0]);
         let accuracy = metric::accuracy(&scores, &inputs["labels"]);
         Ok(
@@ -335,7 +335,9 @@ fn a_step_of_ones_own_has_its_metrics_only() {
         .add(Lif::new(2.0))
         .add(Linear::new(8, 1));
     let step = Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(4))?.mean(&[0]);
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(4))?
+            .mean(&[0]);
         let r2 = metric::r2(&y, &inputs["y"]);
         let outputs = Outputs::loss(loss::mean_squared_error(&y, &inputs["y"]));
         Ok(outputs.metric("r2", r2.clone()).metric(HOSTILE, r2))

@@ -40,7 +40,7 @@ fn step(ranks: usize, soft: bool) -> Step<'static> {
         .add(Linear::new(12, 11));
     let step = Step::new(move |cx: &Context, inputs: &crate::Inputs| {
         let images = (&inputs["images"] * 20.0).repeat_over_time(3);
-        let output = net.forward(cx, images)?.mean(&[0]);
+        let output = net.forward(cx, &images)?.mean(&[0]);
         let (scores, ink) = (output.slice(1, 0..10), output.slice(1, 10..11));
         let labels = &inputs["labels"];
         let (loss, distance) = match soft {
@@ -333,7 +333,7 @@ fn a_loss_that_is_not_finite_is_traced_to_its_layer() -> Result<()> {
     let net = Linear::new(784, 1);
     let step = Step::new(|cx: &Context, inputs: &crate::Inputs| {
         let x = inputs["images"].reshape([inputs.samples(), 784]);
-        let y = net.forward(cx, x)?;
+        let y = net.forward(cx, &x)?;
         // The logarithm of a negative value.
         let broken = (y.square() * -1.0 - 1.0).ln();
         cx.record("head.v_seq", &broken.reshape([1, inputs.samples(), 1]));

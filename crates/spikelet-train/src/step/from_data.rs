@@ -20,7 +20,7 @@ impl<'a> Step<'a> {
     /// let train = DataLoader::new(synthetic::digits_of(0, 256, 10).train, config)?;
     /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
     /// let step = Step::from_loader(&train, |cx, batch| {
-    ///     let scores = net.forward(cx, batch["images"].repeat_over_time(4))?.mean(&[0]);
+    ///     let scores = net.forward(cx, &batch["images"].repeat_over_time(4))?.mean(&[0]);
     ///     Ok(Outputs::loss(loss::cross_entropy(&scores, &batch["labels"])))
     /// })?
     /// .optimizer(Adam::default(), 1e-2);

@@ -96,7 +96,7 @@ type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sy
 /// let net = Sequential::new().add(Linear::new(4, 16)).add(Lif::new(2.0)).add(Linear::new(16, 3));
 /// let step = Step::new(|cx, inputs| {
 ///     let x = inputs["x"].repeat_over_time(8); // [T, N, 4]
-///     let scores = net.forward(cx, x)?.mean(&[0]);
+///     let scores = net.forward(cx, &x)?.mean(&[0]);
 ///     let loss = loss::cross_entropy(&scores, &inputs["labels"]);
 ///     let accuracy = metric::accuracy(&scores, &inputs["labels"]);
 ///     Ok(Outputs::loss(loss).metric("accuracy", accuracy).output("scores", &scores))
@@ -336,7 +336,7 @@ impl<'a> Step<'a> {
     ///
     /// let net = Sequential::new().add(Linear::new(4, 8)).add(Lif::new(2.0)).add(Linear::new(8, 3));
     /// let step = Step::new(|cx, inputs| {
-    ///     let scores = net.forward(cx, inputs["x"].clone())?; // [10, 2, 3]
+    ///     let scores = net.forward(cx, &inputs["x"])?; // [10, 2, 3]
     ///     // A label for each time step; 255 for those without one.
     ///     let loss = loss::CrossEntropy::new().ignore_label(255);
     ///     Ok(Outputs::loss(loss.loss(&scores, &inputs["labels"])))

@@ -98,7 +98,7 @@ impl Step<'_> {
     /// use spikelet_train::{Monitor, Step};
     /// let net = Sequential::new().add(Linear::new(4, 16)).add(Lif::new(2.0)).add(Linear::new(16, 3));
     /// let step = Step::new(|cx, inputs| {
-    ///     let scores = net.forward(cx, inputs["x"].repeat_over_time(8))?.mean(&[0]);
+    ///     let scores = net.forward(cx, &inputs["x"].repeat_over_time(8))?.mean(&[0]);
     ///     Ok(loss::cross_entropy(&scores, &inputs["labels"]))
     /// })
     /// .batch_size(2)

@@ -249,7 +249,7 @@ mod tests {
             .add(Linear::new(20, 10).bias(true));
         Step::new(move |cx: &Context, inputs: &Inputs| {
             let x = inputs["images"].repeat_over_time(T);
-            let scores = net.forward(cx, x)?.mean(&[0]);
+            let scores = net.forward(cx, &x)?.mean(&[0]);
             Ok(Outputs::loss(loss::cross_entropy(
                 &scores,
                 &inputs["labels"],

@@ -19,7 +19,7 @@ impl Step<'_> {
     /// use spikelet_train::{Outputs, Step};
     /// let net = Linear::new(4, 3);
     /// let step = Step::new(|cx, inputs| {
-    ///     let scores = net.forward(cx, inputs["x"].clone())?;
+    ///     let scores = net.forward(cx, &inputs["x"])?;
     ///     Ok(Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"])))
     /// })
     /// .input("x", DType::F32, [4])

@@ -98,7 +98,7 @@ fn a_layer_with_a_threshold_that_is_never_reached_is_dead() {
 fn a_layer_with_a_large_bias_is_saturated() {
     struct Shift(f64);
     impl Module for Shift {
-        fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+        fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
             Ok(x + self.0)
         }
     }
@@ -229,8 +229,8 @@ fn gradients_explode_through_steep_surrogates() {
 fn a_layer_that_is_not_used_gets_no_gradient() {
     struct Ignoring;
     impl Module for Ignoring {
-        fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-            let unused = cx.child("unused", |cx| Linear::new(40, 40).forward(cx, x.clone()))?;
+        fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+            let unused = cx.child("unused", |cx| Linear::new(40, 40).forward(cx, x))?;
             Ok(x + unused * 0.0)
         }
     }

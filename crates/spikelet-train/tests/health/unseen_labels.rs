@@ -47,7 +47,7 @@ pub fn mlp(inputs: usize, hidden: usize, classes: usize) -> Sequential {
 struct Scale(f64);
 
 impl Module for Scale {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, _: &Context, x: &Var) -> Result<Var> {
         Ok(x * self.0)
     }
 }

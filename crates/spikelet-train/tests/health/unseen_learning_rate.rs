@@ -163,7 +163,7 @@ struct Small {
 }
 
 impl Module for Small {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let init = Init::Uniform { bound: self.bound };
         Ok(x.linear(&cx.parameter("weight", [self.outputs, self.inputs], init)))
     }

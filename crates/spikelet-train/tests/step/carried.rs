@@ -22,7 +22,7 @@ fn network() -> Sequential {
 
 fn step(net: &Sequential, window: usize, carries: bool) -> Step<'_> {
     Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["x"].clone())?;
+        let scores = net.forward(cx, &inputs["x"])?;
         let loss = loss::CrossEntropy::new().ignore_label(-1);
         let loss = loss.loss(&scores, &inputs["labels"]);
         Ok(Outputs::loss(loss).output("scores", &scores))

@@ -95,14 +95,14 @@ fn the_function_must_return_a_scalar_loss_of_known_inputs() {
     };
     let vector = step(|net, cx, inputs| {
         Ok(net
-            .forward(cx, inputs["x"].repeat_over_time(1))?
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
             .mean(&[0])
             .into())
     });
     assert!(matches!(step_error(&vector), StepError::LossShape { .. }));
     let unknown = step(|net, cx, inputs| {
         Ok(net
-            .forward(cx, inputs["X"].repeat_over_time(1))?
+            .forward(cx, &inputs["X"].repeat_over_time(1))?
             .mean_all()
             .into())
     });
@@ -111,32 +111,35 @@ fn the_function_must_return_a_scalar_loss_of_known_inputs() {
         matches!(error, Error::Graph(spikelet_graph::Error::Name { .. })),
         "{error}"
     );
-    let unknown =
-        step(|net, cx, inputs| Ok(net.forward(cx, inputs.get("X")?.clone())?.mean_all().into()));
+    let unknown = step(|net, cx, inputs| Ok(net.forward(cx, inputs.get("X")?)?.mean_all().into()));
     assert!(matches!(
         step_error(&unknown),
         StepError::UnknownInput { .. }
     ));
     let matrix = step(|net, cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?;
+        let y = net.forward(cx, &inputs["x"].repeat_over_time(1))?;
         let sums = metric::Metric::new(y.mean(&[0]), |sums, _| sums[0]);
         Ok(Outputs::loss(y.mean_all()).metric("matrix", sums))
     });
     assert!(matches!(step_error(&matrix), StepError::MetricShape { .. }));
     let twice = step(|net, cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean_all();
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean_all();
         Ok(Outputs::loss(&y).metric("y", &y).metric("y", &y))
     });
     assert!(matches!(step_error(&twice), StepError::MetricName { .. }));
     let loss = step(|net, cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean_all();
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean_all();
         Ok(Outputs::loss(&y).metric("loss", &y))
     });
     assert!(matches!(step_error(&loss), StepError::MetricName { .. }));
     let layer = step(|_, cx, inputs| {
         let wrong = Linear::new(7, 2);
         Ok(wrong
-            .forward(cx, inputs["x"].repeat_over_time(1))?
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
             .mean_all()
             .into())
     });
@@ -249,7 +252,9 @@ fn labels_outside_the_classes_are_refused() -> Result<()> {
     let net = Sequential::new().add(Linear::new(3, 4));
     let mut store = store()?;
     let mut step = Step::new(|cx, inputs| {
-        let scores = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean(&[0]);
+        let scores = net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean(&[0]);
         Ok(loss::cross_entropy(&scores, &inputs["labels"]))
     })
     .batch_size(1)
@@ -276,9 +281,12 @@ fn labels_outside_the_classes_are_refused() -> Result<()> {
 fn a_prediction_needs_outputs() -> Result<()> {
     let net = linear_net();
     let mut store = store()?;
-    let step =
-        Step::new(|cx, inputs| Ok(net.forward(cx, inputs["x"].repeat_over_time(1))?.mean_all()))
-            .input("x", DType::F32, [3]);
+    let step = Step::new(|cx, inputs| {
+        Ok(net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean_all())
+    })
+    .input("x", DType::F32, [3]);
     let error = step.compile_predict(&mut store).expect_err("no outputs");
     assert_eq!(error.downcast_ref(), Some(&StepError::NoOutputs));
     Ok(())

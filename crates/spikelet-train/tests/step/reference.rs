@@ -183,7 +183,7 @@ fn noise_on_gradients_has_the_variance_of_its_step_and_falls() -> Result<()> {
     let net = Linear::new(64, 256);
     let moved = |eta: Option<f64>| -> Result<Vec<Vec<f64>>> {
         let step = Step::new(|cx, inputs| {
-            let y = net.forward(cx, inputs["x"].repeat_over_time(1))?;
+            let y = net.forward(cx, &inputs["x"].repeat_over_time(1))?;
             Ok(Outputs::loss(y.mean_all() * 0.0))
         });
         let step = step.batch_size(1).input("x", DType::F32, [64]);

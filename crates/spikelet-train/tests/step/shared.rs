@@ -56,7 +56,7 @@ fn a_prediction_needs_no_target_and_a_stream_carries_states() -> Result<()> {
         .add_named("fc", Linear::new(3, 6))
         .add_named("lif", Lif::new(2.0));
     let definition = spikelet_train::Step::new(|cx, inputs| {
-        let spikes = net.forward(cx, inputs["x"].clone())?;
+        let spikes = net.forward(cx, &inputs["x"])?;
         let loss = (spikes.mean(&[0]) - &inputs["target"]).square().mean_all();
         Ok(spikelet_train::Outputs::loss(&loss).output("spike_seq", &spikes))
     })

@@ -19,7 +19,9 @@ pub fn linear_net() -> Sequential {
 /// The step of a network on `x`, `[N, 3]`, as a sequence of one time step, with targets `[N, 1]`.
 pub fn regression(net: &Sequential, samples: usize) -> Step<'_> {
     Step::new(|cx, inputs| {
-        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean(&[0]);
+        let y = net
+            .forward(cx, &inputs["x"].repeat_over_time(1))?
+            .mean(&[0]);
         let loss = (&y - &inputs["target"]).square().mean_all();
         Ok(Outputs::loss(&loss).metric("mse", &loss).output("y", &y))
     })

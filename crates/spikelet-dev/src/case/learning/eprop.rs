@@ -208,14 +208,14 @@ impl LossKind {
 /// The spikes of the layer, and the values that its neurons' equation reads in each step.
 fn trace_layer(cx: &Context, neuron: &EpropAlif, x: &Var, hidden: usize) -> Result<Layer> {
     let synapses = Linear::new(x.dim(2), hidden);
-    let current = cx.child("in", |cx| synapses.forward(cx, x.clone()))?;
+    let current = cx.child("in", |cx| synapses.forward(cx, x))?;
     let shape = current.shape()[1..].to_vec();
     let feedback = Feedback::new(hidden).zero_diagonal(true);
     let states = neuron.states();
     let made = cx.step_loop_many(&[current], |steps| {
         let state = |cx: &Context, name: &str| cx.state(name, &shape[..], 0.0);
         let before = state(cx, "spikes").expand(&shape[..]).unsqueeze(0);
-        let fed = cx.child("feedback", |cx| feedback.forward(cx, before.clone()))?;
+        let fed = cx.child("feedback", |cx| feedback.forward(cx, &before))?;
         let x = &steps[0] + &fed;
         let known = cx.child("neuron", |cx| {
             let before = states.iter().map(|s| state(cx, s.name));
@@ -224,7 +224,7 @@ fn trace_layer(cx: &Context, neuron: &EpropAlif, x: &Var, hidden: usize) -> Resu
                 .collect::<Vec<_>>())
         })?;
         let neuron: &dyn Module = neuron;
-        let spikes = cx.child("neuron", |cx| neuron.forward(cx, x.clone()))?;
+        let spikes = cx.child("neuron", |cx| neuron.forward(cx, &x))?;
         let after = spikes.cast(cx.tracer().float()).reshape(&shape[..]);
         cx.set_state(&state(cx, "spikes"), &after);
         Ok([vec![spikes, before, x], known].concat())

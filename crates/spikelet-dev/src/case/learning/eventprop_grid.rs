@@ -75,8 +75,8 @@ pub fn run(given: &Given<'_>) -> Result<Results> {
     let cx = Context::new(Mode::TRAIN, given.dtype);
     let input = cx.tracer().input("x", given.dtype, x.shape.clone());
     let label = cx.tracer().input("label", DType::I64, [samples]);
-    let s = cx.child("hidden", |cx| layer.forward(cx, input))?;
-    let v = cx.child("readout", |cx| readout.forward(cx, s.clone()))?;
+    let s = cx.child("hidden", |cx| layer.forward(cx, &input))?;
+    let v = cx.child("readout", |cx| readout.forward(cx, &s))?;
     let mean_v = v.mean(&[0]);
     let loss = loss::cross_entropy(&mean_v, &label);
     let mut store = VarStore::new(given.backend.clone());

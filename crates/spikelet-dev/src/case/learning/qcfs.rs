@@ -58,7 +58,7 @@ fn activation(given: &Given<'_>, levels: usize, x: &Tensor, lambda: &Tensor) -> 
     let (input_x, input_grad) = (input("x", x), input("grad", &grad));
     let sequence = [&[1, 1], x.shape.as_slice()].concat();
     let layer = Qcfs::new(levels);
-    let y = cx.child(LAYER, |cx| layer.forward(cx, input_x.reshape(sequence)))?;
+    let y = cx.child(LAYER, |cx| layer.forward(cx, &input_x.reshape(sequence)))?;
     let y = y.reshape(x.shape.clone());
     let loss = (&y * &input_grad).sum_all();
     let name = format!("{LAYER}.lambda");
@@ -88,7 +88,7 @@ fn neuron(given: &Given<'_>, threshold: f64, x_seq: &Tensor) -> Result<(Tensor, 
     let neuron = HalfThresholdIf::default().v_threshold(threshold);
     let cx = Context::new(Mode::EVAL, given.dtype);
     let x = cx.tracer().input("x_seq", given.dtype, x_seq.shape.clone());
-    let made = spiking(&neuron, &cx, x)?;
+    let made = spiking(&neuron, &cx, &x)?;
     let Some(v_seq) = made.state_seq("v") else {
         return Err(wrong("the neuron has no potential", "correct the neuron"));
     };

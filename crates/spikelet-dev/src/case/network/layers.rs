@@ -123,18 +123,18 @@ impl Layers {
     ///
     /// # Errors
     /// Those of the layers.
-    pub fn forward(&self, cx: &Context, x: Var) -> Result<Forward> {
+    pub fn forward(&self, cx: &Context, x: &Var) -> Result<Forward> {
         let mut x = match self.one_frame {
             true => x.repeat_over_time(1),
-            false => x,
+            false => x.clone(),
         };
         let mut inner = vec![];
         for (name, layer) in &self.layers {
             x = match layer {
-                Built::Module(module) => cx.child(name, |cx| module.forward(cx, x))?,
+                Built::Module(module) => cx.child(name, |cx| module.forward(cx, &x))?,
                 Built::RepeatOverTime(steps) => x.reshape(&x.shape()[1..]).repeat_over_time(*steps),
                 Built::Neuron(neuron) => {
-                    let spikes = cx.child(name, |cx| neuron.forward(cx, x))?;
+                    let spikes = cx.child(name, |cx| neuron.forward(cx, &x))?;
                     inner.push((name.clone(), spikes.clone()));
                     spikes
                 }

@@ -57,7 +57,7 @@ const MASK: &str = "mask.rec";
 struct Masked(DelayedFeedback);
 
 impl Module for Masked {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let rec = self.0.forward(cx, x)?;
         Ok(match cx.tracer().find_input(MASK) {
             Some(mask) => rec * mask,

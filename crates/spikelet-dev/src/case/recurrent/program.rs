@@ -224,7 +224,7 @@ impl<'a> Trace<'a> {
 
     /// Traces a module under a path.
     pub fn module(&mut self, path: &str, module: &dyn Module, x: Var) -> Result<Var> {
-        self.cx.child(path, |cx| module.forward(cx, x))
+        self.cx.child(path, |cx| module.forward(cx, &x))
     }
 
     /// A value that a layer recorded.

@@ -90,16 +90,16 @@ impl AttentionParts {
     fn normalized(&self, cx: &Context, name: &str, bias: bool, x: &Var) -> Result<Var> {
         let map = self.map(bias);
         let y = cx.child(&format!("{name}_{}", self.suffix()), |cx| {
-            map.forward(cx, x.clone())
+            map.forward(cx, x)
         })?;
         let norm = BatchNorm::<1>::new(self.channels).momentum(self.momentum);
-        cx.child(&format!("{name}_bn"), |cx| norm.forward(cx, y))
+        cx.child(&format!("{name}_bn"), |cx| norm.forward(cx, &y))
     }
 
     /// The spikes of queries, keys or values of the tokens `x`.
     fn spikes(&self, cx: &Context, name: &str, x: &Var) -> Result<Var> {
         let y = self.normalized(cx, name, self.bias, x)?;
-        cx.child(&format!("{name}_lif"), |cx| self.neuron.forward(cx, y))
+        cx.child(&format!("{name}_lif"), |cx| self.neuron.forward(cx, &y))
     }
 
     /// `[T, N, C, L] → [T, N, heads, L, C / heads]`

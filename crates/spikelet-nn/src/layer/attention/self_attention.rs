@@ -66,9 +66,9 @@ impl SelfAttention {
 }
 
 impl Module for SelfAttention {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let parts = &self.parts;
-        let tokens = parts.tokens(cx, "self attention", &x)?;
+        let tokens = parts.tokens(cx, "self attention", x)?;
         let scale = Constant::new("scale", self.scale, Domain::FINITE);
         cx.expect_domains("self attention", &[scale])?;
         let heads = |name| Ok::<_, Error>(parts.heads_of(&parts.spikes(cx, name, &tokens)?));
@@ -79,16 +79,16 @@ impl Module for SelfAttention {
             false => q.bmm(&k.transpose(3, 4)).bmm(&v),
         };
         let y = parts.joined(&(y * self.scale));
-        let y = cx.child("attn_lif", |cx| parts.product_neuron.forward(cx, y))?;
+        let y = cx.child("attn_lif", |cx| parts.product_neuron.forward(cx, &y))?;
         let y = parts.normalized(cx, "proj", true, &y)?;
         let y = cx.child("proj_lif", |cx| match self.state_across_samples {
             true => {
                 cx.expect_all_steps("self attention with state across samples")?;
                 let one = [&[y.dim(0) * y.dim(1), 1], &y.shape()[2..]].concat();
-                let spikes = parts.neuron.forward(cx, y.reshape(one))?;
+                let spikes = parts.neuron.forward(cx, &y.reshape(one))?;
                 Ok(spikes.reshape(y.shape()))
             }
-            false => parts.neuron.forward(cx, y),
+            false => parts.neuron.forward(cx, &y),
         })?;
         Ok(untokened(&y, x.shape()))
     }

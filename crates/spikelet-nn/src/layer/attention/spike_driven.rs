@@ -57,14 +57,14 @@ impl SpikeDrivenAttention {
     /// The maximum filter of the last two axes, if there are filters.
     fn filtered(&self, cx: &Context, x: Var) -> Result<Var> {
         match self.filters {
-            true => MaxPool2d::new(3).stride(1).padding(1).forward(cx, x),
+            true => MaxPool2d::new(3).stride(1).padding(1).forward(cx, &x),
             false => Ok(x),
         }
     }
 }
 
 impl Module for SpikeDrivenAttention {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         const NAME: &str = "spike-driven attention";
         let parts = &self.parts;
         let shape = x.shape().to_vec();
@@ -82,7 +82,7 @@ impl Module for SpikeDrivenAttention {
         let (q, k, v) = (heads("q")?, heads("k")?, heads("v")?);
         let sums = self.filtered(cx, k * v)?.sum(&[3]);
         let passes = cx.child("talking_heads_lif", |cx| {
-            parts.product_neuron.forward(cx, sums)
+            parts.product_neuron.forward(cx, &sums)
         })?;
         let y = self.filtered(cx, q * passes.unsqueeze(3))?;
         let y = parts.normalized(cx, "proj", true, &parts.joined(&y))?;

@@ -41,16 +41,16 @@ impl TokenAttention {
 }
 
 impl Module for TokenAttention {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let parts = &self.parts;
-        let tokens = parts.tokens(cx, "token attention", &x)?;
+        let tokens = parts.tokens(cx, "token attention", x)?;
         let q = parts.heads_of(&parts.spikes(cx, "q", &tokens)?);
         let k = parts.heads_of(&parts.spikes(cx, "k", &tokens)?);
         let sums = q.sum(&[4]);
-        let passes = cx.child("attn_lif", |cx| parts.product_neuron.forward(cx, sums))?;
+        let passes = cx.child("attn_lif", |cx| parts.product_neuron.forward(cx, &sums))?;
         let y = parts.joined(&(passes.unsqueeze(4) * k));
         let y = parts.normalized(cx, "proj", true, &y)?;
-        let y = cx.child("proj_lif", |cx| parts.neuron.forward(cx, y))?;
+        let y = cx.child("proj_lif", |cx| parts.neuron.forward(cx, &y))?;
         Ok(untokened(&y, x.shape()))
     }
 

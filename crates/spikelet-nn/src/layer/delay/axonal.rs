@@ -144,8 +144,8 @@ impl AxonalDelay {
 }
 
 impl Module for AxonalDelay {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        self.check(cx, &x)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        self.check(cx, x)?;
         let kernel = cx.once(|| self.kernel(cx));
         if cx.watches() {
             cx.record("kernel", &kernel.flip(1));

@@ -236,18 +236,18 @@ impl Dcls1d {
 }
 
 impl Module for Dcls1d {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect_features(cx, "dcls", &x, self.inputs)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        expect_features(cx, "dcls", x, self.inputs)?;
         self.check(cx)?;
         if self.kernel_count == 1 {
             // A weight is one synapse, whatever its delay.
-            cx.count_synapses("weight", &x, || Synapses::Linear {
+            cx.count_synapses("weight", x, || Synapses::Linear {
                 inputs: self.inputs,
                 outputs: self.outputs,
             });
         }
         let lags = self.kernel_size - 1;
-        let xp = with_history(cx, &x, lags);
+        let xp = with_history(cx, x, lags);
         let y = if cx.mode().training {
             let kernel = cx.once(|| self.dense_kernel(cx));
             if cx.watches() {

@@ -92,15 +92,15 @@ pub(super) fn one_tap_kernel(cx: &Context, weight: &Var, lag: &Var, lags: usize)
 }
 
 impl Module for DelayedLinear {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect_features(cx, "delayed linear", &x, self.inputs)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        expect_features(cx, "delayed linear", x, self.inputs)?;
         let whole = Domain::whole(0, MAX_LAGS);
         let constants = [
             Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0)),
             Constant::new("max_delay", self.max_delay as f64, whole),
         ];
         cx.expect_domains("delayed linear", &constants)?;
-        cx.count_synapses("weight", &x, || Synapses::Linear {
+        cx.count_synapses("weight", x, || Synapses::Linear {
             inputs: self.inputs,
             outputs: self.outputs,
         });
@@ -117,7 +117,7 @@ impl Module for DelayedLinear {
             let delay = cx.buffer("delay", shape, Init::Drawn { spread, bound });
             delay.map1(|d| d.round().clamp(0.0, most))
         });
-        let xp = with_history(cx, &x, self.max_delay);
+        let xp = with_history(cx, x, self.max_delay);
         let y = delayed_product(cx, &xp, &weight, &lag, self.max_delay);
         if !self.bias {
             return Ok(y);

@@ -229,19 +229,19 @@ impl DelayedFeedback {
         if cx.watches() {
             cx.record("rec_seq", &rec);
         }
-        cx.child("dropout", |cx| Dropout::new(self.dropout).forward(cx, rec))
+        cx.child("dropout", |cx| Dropout::new(self.dropout).forward(cx, &rec))
     }
 }
 
 impl Module for DelayedFeedback {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect_features(cx, "delayed feedback", &x, self.features)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        expect_features(cx, "delayed feedback", x, self.features)?;
         self.check(cx)?;
-        cx.count_synapses("weight", &x, || Synapses::Linear {
+        cx.count_synapses("weight", x, || Synapses::Linear {
             inputs: self.features,
             outputs: self.features,
         });
-        Ok(cx.step_loop(&x, |x| self.step(cx, &x))?.join())
+        Ok(cx.step_loop(x, |x| self.step(cx, &x))?.join())
     }
 
     fn tree(&self) -> Tree {

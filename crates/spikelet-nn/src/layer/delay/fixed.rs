@@ -55,8 +55,8 @@ impl FixedDelay {
 }
 
 impl Module for FixedDelay {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let longest = self.check(cx, &x)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let longest = self.check(cx, x)?;
         let (steps, own) = (x.dim(0), x.shape()[2..].to_vec());
         let features = own.iter().product();
         let window = with_history(cx, &x.reshape([steps, x.dim(1), features]), longest);

@@ -36,12 +36,12 @@ impl PadTime {
 }
 
 impl Module for PadTime {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("pad time", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("pad time", x, 2)?;
         let steps = Constant::new("steps", self.steps as f64, Domain::whole(0, MAX_LAGS));
         cx.expect_domains("pad time", &[steps])?;
         if cx.mode().carry_state {
-            return Ok(x);
+            return Ok(x.clone());
         }
         cx.expect_all_steps("pad time")?;
         Ok(x.pad(0, 0, self.steps, 0.0))

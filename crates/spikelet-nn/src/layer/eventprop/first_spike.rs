@@ -18,8 +18,8 @@ pub struct FirstSpikeTime {
 }
 
 impl Module for FirstSpikeTime {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("first_spike_time", &x, 2)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        cx.expect_rank("first_spike_time", x, 2)?;
         cx.expect_all_steps("first_spike_time")?;
         let dt = Constant::new("dt", self.dt, Domain::above(0.0));
         cx.expect_domains("first_spike_time", &[dt])?;
@@ -35,7 +35,7 @@ impl Module for FirstSpikeTime {
         let states = [start(1.0), start(0.0)];
         let steps = x.dim(0);
         let recurrence = Arc::new(recurrence);
-        let made = Var::scan(&recurrence, steps, &[&x], &[&states[0], &states[1]], &[]);
+        let made = Var::scan(&recurrence, steps, &[x], &[&states[0], &states[1]], &[]);
         let shape = [&[1], &x.shape()[1..]].concat();
         let [_, lasts, _] = recurrence.split_results(&made);
         Ok(lasts[1].reshape(shape))

@@ -187,16 +187,16 @@ impl Step {
 }
 
 impl Module for EventPropLif {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         let what = "eventprop_lif";
-        Linear::check(cx, &x, self.inputs, self.neurons)?;
+        Linear::check(cx, x, self.inputs, self.neurons)?;
         self.time.check(cx, what)?;
         let threshold = Constant::new("v_threshold", self.v_threshold, Domain::above(0.0));
         let neurons = Constant::new("neurons", self.neurons as f64, Domain::at_least(1.0));
         cx.expect_domains(what, &[threshold, neurons])?;
         let init = self.weight_init.unwrap_or(Init::fan_in(self.inputs));
         let weight = cx.parameter("weight", [self.neurons, self.inputs], init);
-        let input = Product::new(&x, &weight);
+        let input = Product::new(x, &weight);
         let spikes = match self.recurrent {
             true => self.steps(cx, &input)?,
             false => {

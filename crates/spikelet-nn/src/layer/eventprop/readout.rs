@@ -59,12 +59,12 @@ impl EventPropReadout {
 }
 
 impl Module for EventPropReadout {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        Linear::check(cx, &x, self.inputs, self.outputs)?;
+    fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+        Linear::check(cx, x, self.inputs, self.outputs)?;
         self.time.check(cx, "eventprop_readout")?;
         let init = self.weight_init.unwrap_or(Init::fan_in(self.inputs));
         let weight = cx.parameter("weight", [self.outputs, self.inputs], init);
-        let input = Product::new(&x, &weight);
+        let input = Product::new(x, &weight);
         let shape = &input.weights.shape()[1..];
         let states = ["v", "x"].map(|name| cx.state(name, shape, 0.0));
         let step = Arc::new(self.recurrence());

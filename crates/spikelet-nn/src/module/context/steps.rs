@@ -31,11 +31,11 @@ impl Context {
             self.record("input_seq", &x);
         }
         let made = if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_stepping() {
-            let whole = module.forward(self, x)?;
+            let whole = module.forward(self, &x)?;
             self.tracer.check()?;
             StepOutputs::new(vec![whole])
         } else {
-            self.in_steps(&x, |x| module.forward(self, x))?
+            self.in_steps(&x, |x| module.forward(self, &x))?
         };
         self.check_starts()?;
         Ok(made)
