@@ -3,6 +3,7 @@
 mod callbacks;
 mod checkpoint;
 pub mod conversion;
+pub mod device;
 mod draws;
 mod engine;
 mod error;

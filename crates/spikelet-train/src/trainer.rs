@@ -302,7 +302,8 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Sets the device. The default is the CPU with all cores.
+    /// Sets the device. The default is `auto` of [`device::find`](crate::device::find): a GPU if there is one, or else the CPU with
+    /// all cores.
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);

@@ -6,6 +6,7 @@ use super::sampled_rates::SampledRates;
 use super::sums::EpochSums;
 use super::{Evaluated, Run};
 use crate::checkpoint::Progress;
+use crate::device;
 use crate::engine::Programs;
 use crate::evaluation::Evaluator;
 use crate::folder::RunFolder;
@@ -65,7 +66,7 @@ impl<'a> Run<'a> {
         let first = engine.and_then(|engine| engine.first_device());
         let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
-            None => spikelet_nn::device::cpu()?,
+            None => device::find("auto", 0)?,
         };
         let mut store = VarStore::new(backend);
         let place = RankInfo {

@@ -29,6 +29,9 @@ mod penalties;
 mod plan;
 mod probe;
 mod rank_info;
+#[cfg(feature = "plots")]
+mod readable;
+mod recorded;
 mod recording;
 mod sample_shape;
 mod settings;
@@ -49,8 +52,6 @@ pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
 #[cfg(feature = "plots")]
-pub(crate) use monitors::path_of;
-#[cfg(feature = "plots")]
 pub(crate) use observed::{Observation, ObservedLayer};
 pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
@@ -58,6 +59,8 @@ pub(crate) use plan::ForwardTrace;
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use probe::{ProbePlan, ProbeStep};
 pub use rank_info::RankInfo;
+#[cfg(feature = "plots")]
+pub(crate) use recorded::path_of;
 pub use recording::{LeftOut, Recorded};
 pub(crate) use recording::{RecordedLayers, RecordedTypes, RecordedValue, RecordedValues};
 pub use sample_shape::{BatchShape, SampleBatch, SampleShape};

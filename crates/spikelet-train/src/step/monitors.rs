@@ -7,6 +7,7 @@
 use super::Step;
 use super::error::StepError;
 use super::groups::Names;
+use super::recorded::{SPIKES, layers_with, path_of};
 use super::trace::check_all;
 use crate::metric::Metric;
 use spikelet_core::Result;
@@ -61,32 +62,9 @@ impl Monitor {
 pub(super) type Monitors = Vec<(Monitor, Names)>;
 
 /// The suffixes of the values that neurons record.
-pub(super) const SPIKES: &str = "spike_seq";
 const COUNT: &str = "spike_count";
 const POTENTIAL: &str = "v_seq";
 const DISTANCE: &str = "distance_seq";
-
-/// The path of a value of a layer; the network itself can be a neuron.
-pub(crate) fn path_of(layer: &str, value: &str) -> String {
-    match layer {
-        "" => value.to_string(),
-        layer => format!("{layer}.{value}"),
-    }
-}
-
-/// The layers that record a value of this name, with it.
-pub(super) fn layers_with(recorded: &[(String, Var)], value: &str) -> Vec<(String, Var)> {
-    let layers = recorded.iter().filter_map(|(path, var)| {
-        let layer = path.strip_suffix(value)?;
-        let layer = match layer.strip_suffix('.') {
-            Some(layer) => layer,
-            None if layer.is_empty() => "",
-            None => return None,
-        };
-        Some((layer.to_string(), var.clone()))
-    });
-    layers.collect()
-}
 
 impl Step<'_> {
     /// Measures values of the layers whose paths match `pattern`, or for [`Monitor::Gradient`] of the parameters whose

@@ -3,15 +3,13 @@
 //! The neurons are chosen before the program is compiled, so that the program returns their spikes and potentials only:
 //! those of all neurons would need more memory than the evaluation.
 
-use super::classifier::{OUTPUT_SEQ, SCORES};
+use super::classifier::OUTPUT_SEQ;
 use super::outputs::Outputs;
-use super::trace::Purpose;
 use super::{EvalStep, Step};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::module::Context;
-use std::collections::BTreeSet;
 
 /// A layer of neurons whose activity can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,15 +57,6 @@ const LEAST_STEPS: usize = 64;
 /// The output of the program that is the network's at every step.
 const OBSERVED_OUTPUT: &str = "observed output";
 
-/// What a report can read of an evaluation.
-pub(crate) struct Readable {
-    /// Whether there are layers of neurons, and whether each has a path of its own.
-    pub(crate) neurons: bool,
-    pub(crate) distinct: bool,
-    /// Whether there are scores of classes.
-    pub(crate) scores: bool,
-}
-
 fn output_name(layer: usize, what: &str) -> String {
     format!("observed {layer} {what}")
 }
@@ -78,19 +67,6 @@ impl Step<'_> {
     pub(crate) fn observe(mut self, samples: usize) -> Self {
         self.observed = samples;
         self
-    }
-
-    /// What a report can read of evaluations of this step, which are observed.
-    pub(crate) fn readable(&self) -> Result<Readable> {
-        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
-        let names: BTreeSet<&str> = (info.observed.iter())
-            .map(|layer| layer.name.as_str())
-            .collect();
-        Ok(Readable {
-            neurons: !names.is_empty(),
-            distinct: names.len() == info.observed.len(),
-            scores: info.outputs.iter().any(|(name, _)| name == SCORES),
-        })
     }
 
     /// Adds the output at every step, if there is one.

@@ -2,8 +2,8 @@
 
 use super::error::StepError;
 use super::groups::Names;
-use super::monitors::{SPIKES, layers_with};
 use super::outputs::Outputs;
+use super::recorded::{SPIKES, layers_with};
 use crate::Penalty;
 use crate::metric::PENALTY;
 use spikelet_core::Result;

@@ -7,8 +7,8 @@
 use super::EvalStep;
 use super::batch::{Values, converted};
 use super::metrics::{MetricInfo, MetricSet};
-use super::monitors::{SPIKES, layers_with};
 use super::plan::EvalPlan;
+use super::recorded::{SPIKES, layers_with};
 use super::trace::TraceInfo;
 use super::{PendingMetrics, Step, StepError, StepMetrics};
 use crate::metric::{LOSS, Metric};

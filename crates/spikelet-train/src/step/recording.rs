@@ -3,7 +3,7 @@
 use super::Step;
 use super::error::StepError;
 use super::groups::Names;
-use super::monitors::{layers_with, path_of};
+use super::recorded::{layers_with, path_of};
 use super::trace::{Purpose, check_all};
 use spikelet_core::Result;
 use spikelet_graph::{DType, TensorType, Var};

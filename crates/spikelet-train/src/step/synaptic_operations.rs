@@ -7,8 +7,8 @@
 //! All values are integers, and all sums of them stay below 2²⁴, where f32 is exact: a number is split into digits
 //! before it is multiplied or summed, and the sums of the digits are put together on the host in f64.
 
-use super::monitors::path_of;
 use super::operations::indicator;
+use super::recorded::path_of;
 use super::trace::check_all;
 use super::{Monitor, Step, StepError};
 use crate::metric::Metric;

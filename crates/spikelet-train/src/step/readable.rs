@@ -1,0 +1,31 @@
+//! What a report can read of a step.
+
+use super::Step;
+use super::classifier::SCORES;
+use super::trace::Purpose;
+use spikelet_core::Result;
+use std::collections::BTreeSet;
+
+/// What a report can read of an evaluation.
+pub(crate) struct Readable {
+    /// Whether there are layers of neurons, and whether each has a path of its own.
+    pub(crate) neurons: bool,
+    pub(crate) distinct: bool,
+    /// Whether there are scores of classes.
+    pub(crate) scores: bool,
+}
+
+impl Step<'_> {
+    /// What a report can read of evaluations of this step, which are observed.
+    pub(crate) fn readable(&self) -> Result<Readable> {
+        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
+        let names: BTreeSet<&str> = (info.observed.iter())
+            .map(|layer| layer.name.as_str())
+            .collect();
+        Ok(Readable {
+            neurons: !names.is_empty(),
+            distinct: names.len() == info.observed.len(),
+            scores: info.outputs.iter().any(|(name, _)| name == SCORES),
+        })
+    }
+}
