@@ -41,10 +41,10 @@ mod trace;
 mod weights;
 
 pub(crate) use batch::feed;
-#[cfg(feature = "plots")]
-pub(crate) use classifier::OUTPUT_SEQ;
+pub(crate) use classifier::LABELS;
 pub use classifier::is_scaled;
-pub(crate) use classifier::{LABELS, SCORES};
+#[cfg(feature = "plots")]
+pub(crate) use classifier::{OUTPUT_SEQ, SCORES};
 pub use compiled_eval::EvalStep;
 pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};

@@ -122,6 +122,7 @@ impl Step<'_> {
     }
 
     /// The name.
+    #[cfg(feature = "plots")]
     pub(crate) fn name_of(&self) -> &str {
         &self.name
     }
