@@ -58,16 +58,17 @@ fn main() -> Result<()> {
         .optimizer(Adam::default(), 1e-2)
         .compile(&mut store)?;
     train(&mut step, 200, largest)?;
-    step.save_weights(&store, &path)?;
+    step.save(&store, &path)?;
 
     println!("a new head for 2 classes, the trunk frozen");
     let mut store = VarStore::new(device);
     let net = network("trunk", 2);
     let definition = classifier(&net).optimizer(Adam::default(), 1e-2);
     let mut head = definition.clone().freeze("trunk.*").compile(&mut store)?;
-    let report = head.load_matching(
+    let report = head.load(
         &mut store,
         &path,
+        false,
         &[("backbone.", "trunk."), ("head.", "former head.")],
     )?;
     println!("  loaded {:?}, new are {:?}", report.loaded, report.kept);

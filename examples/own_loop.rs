@@ -52,8 +52,8 @@ fn main() -> Result<()> {
     println!("gradient {:?}", train.gradient("class.weight")?.shape);
 
     let path = std::env::temp_dir().join("spikelet-own-loop.safetensors");
-    train.save_weights(&store, &path)?;
-    train.load_weights(&mut store, &path)?; // strict: all tensors, and no others
+    train.save(&store, &path)?;
+    train.load(&mut store, &path, true, &[])?; // strict: all tensors, and no others
 
     let mut stream = step.batch_size(1).compile_stream(&mut store)?; // one time step at a time
     for frame in moving_dots(0).f32("frames")?.chunks(N * PIXELS) {

@@ -70,7 +70,7 @@ fn trained(
     let mut losses = vec![];
     for k in 0..10 {
         if resume && k == 5 {
-            train.save(&store, &path)?;
+            train.save_state(&store, &path)?;
             store = VarStore::new(device.clone());
             train = step.clone().seed(9).compile(&mut store)?;
             train.resume(&mut store, &path)?;

@@ -6,6 +6,7 @@ mod error;
 mod fields;
 mod info;
 mod loss_scale;
+mod model_folder;
 mod progress;
 mod range;
 mod record;
@@ -190,7 +191,8 @@ impl Checkpoint {
     /// # Errors
     /// As [`Checkpoint::read`], naming the file.
     pub(super) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        let tensors = TensorFile::from_bytes(bytes, path)?;
+        let mut tensors = TensorFile::from_bytes(bytes, path)?;
+        model_folder::with_config(&mut tensors.metadata, path)?;
         Self::of_file(tensors, path).map_err(|problem| unfit(path, problem))
     }
 

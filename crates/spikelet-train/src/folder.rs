@@ -14,8 +14,8 @@ pub use error::RunFolderError;
 use lock::lock;
 use new_folders::NewFolders;
 pub use series::SeriesFolder;
-use spikelet_core::Result;
 use spikelet_core::files::{self, FileError};
+use spikelet_core::{Error, Result};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) const LAST: &str = "last.safetensors";
 /// The checkpoint of the best epoch.
 pub(super) const BEST: &str = "best.safetensors";
+/// The weights of the folder of a model, and its configuration.
+pub(super) const MODEL: &str = "model.safetensors";
+pub(super) const CONFIG: &str = "config.json";
 /// The log of the epochs.
 pub(super) const EPOCHS: &str = "epochs.jsonl";
 /// The log of the measurements from which the health of a run is diagnosed.
@@ -166,7 +169,9 @@ pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
 }
 
 /// The checkpoint that a path names, wherever one is taken: a file itself; of the folder of a run its `best.safetensors`, or
-/// else its `last.safetensors`; of a folder of runs that of the latest. Other paths are as they were given.
+/// else its `last.safetensors`; of the folder of a model its `model.safetensors`; of a folder of runs that of the latest. A
+/// model of the Hugging Face Hub, `hf://owner/name`, is downloaded (`spikelet_data::download::Hub`). Other paths are as
+/// they were given.
 ///
 /// ```no_run
 /// let file = spikelet_train::checkpoint_file("runs/mnist-fc")?;
@@ -178,11 +183,16 @@ pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
 /// [`RunFolderError::NoCheckpoint`] for a folder without one.
 pub fn checkpoint_file(path: impl AsRef<Path>) -> Result<PathBuf> {
     let path = path.as_ref();
+    if let Some(address) = path.to_str().filter(|text| text.starts_with("hf://")) {
+        return of_hub(address);
+    }
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
     let in_folder = |folder: &Path| {
-        let mut files = [BEST, LAST].into_iter().map(|name| folder.join(name));
+        let mut files = [BEST, LAST, MODEL]
+            .into_iter()
+            .map(|name| folder.join(name));
         files.find(|file| file.is_file())
     };
     let found = in_folder(path).or_else(|| in_folder(&latest_run(path).ok()?));
@@ -193,6 +203,21 @@ pub fn checkpoint_file(path: impl AsRef<Path>) -> Result<PathBuf> {
             false => RunFolderError::NoCheckpoint { folder }.into(),
         }
     })
+}
+
+#[cfg(feature = "download")]
+fn of_hub(address: &str) -> Result<PathBuf> {
+    use spikelet_data::download::Hub;
+    Hub::default().file(address).map_err(Error::other)
+}
+
+#[cfg(not(feature = "download"))]
+fn of_hub(address: &str) -> Result<PathBuf> {
+    Err(Error::invalid(
+        "checkpoint",
+        format!("`{address}` is a model of a server, and this program was built without downloads"),
+        "build it with the feature `download` of the crate spikelet, or name a file",
+    ))
 }
 
 pub(super) fn nothing_to_resume(checkpoint: PathBuf) -> RunFolderError {

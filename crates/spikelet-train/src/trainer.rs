@@ -97,8 +97,6 @@ pub struct Trainer<'a> {
     pub(super) callbacks: Callbacks,
     /// The number of epochs without an improvement after which the run ends.
     pub(super) patience: Option<usize>,
-    /// A file of weights from which the training starts.
-    pub(super) weights: Option<PathBuf>,
     /// A file of weights of another run or framework, from which the training starts.
     pub(super) init_from: Option<PathBuf>,
     /// The command that repeats the run, for its report.
@@ -278,24 +276,15 @@ impl<'a> Trainer<'a> {
             engine: None,
             callbacks: Callbacks::default(),
             patience: None,
-            weights: None,
             init_from: None,
             command: None,
         }
     }
 
-    /// Starts from the weights of a safetensors file, such as a checkpoint of another run: it must have exactly the
-    /// tensors of the network; those of the optimizer are not read. A resumed run starts from its checkpoint.
-    #[must_use]
-    pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
-        self.weights = Some(file.into());
-        self
-    }
-
-    /// Starts from the weights of a checkpoint of another run or of PyTorch, of safetensors or of `.npz`, with the names of
-    /// spikelet or of a framework of [`weights::Framework`](crate::weights::Framework); of a classifier. If the number of
-    /// classes differs, the last layer is a new one. [`Start::initial_weights`] tells what was read. A resumed run starts
-    /// from its checkpoint.
+    /// Starts from the weights of a file ([`checkpoint_file`](crate::checkpoint_file)): of a checkpoint of another run or of
+    /// PyTorch, of safetensors or of `.npz`. Of a network, the names may be those of a framework of
+    /// [`weights::Framework`](crate::weights::Framework), and if the number of classes differs, the last layer is a new one;
+    /// [`Start::initial_weights`] tells what was read. Of a step, they are its own names. A resumed run starts from its checkpoint.
     #[must_use]
     pub fn init_from(mut self, file: impl Into<PathBuf>) -> Self {
         self.init_from = Some(file.into());

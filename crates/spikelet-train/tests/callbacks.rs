@@ -103,7 +103,7 @@ fn a_run_starts_from_the_weights_of_another() -> Result<()> {
         ..settings(1)
     };
     let second = Trainer::new(net(), still.clone())
-        .weights(&checkpoint)
+        .init_from(&checkpoint)
         .fit(&digits())?;
     assert_eq!(
         Some(second.test_accuracy()),
@@ -114,7 +114,7 @@ fn a_run_starts_from_the_weights_of_another() -> Result<()> {
         .add(Linear::new(784, 10).bias(true))
         .add(Lif::new(2.0));
     let refused = Trainer::new(other, still)
-        .weights(&checkpoint)
+        .init_from(&checkpoint)
         .fit(&digits());
     let error = refused.expect_err("the file has no bias");
     assert!(

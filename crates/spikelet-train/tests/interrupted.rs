@@ -120,7 +120,7 @@ impl Run {
     }
 
     fn save(&self, path: &Path) -> Result<()> {
-        self.train.save(&self.store, path)
+        self.train.save_state(&self.store, path)
     }
 
     fn resume(&mut self, path: &Path) -> Result<()> {
@@ -288,16 +288,13 @@ fn full_disk_loop(folder: &Path, seed: u64) -> Result<()> {
     let mut run = Run::new(seed)?;
     run.train(7, |_| Ok(()))?;
     run.save(&path)?;
-    run.train.save_weights(&run.store, &weights)?;
+    run.train.save(&run.store, &weights)?;
     let before = [files::read(&path)?, files::read(&weights)?];
     for batches in [8, 9] {
         run.train(batches, |_| Ok(()))?;
         // In the middle of the tensors.
         limit_files(before[1].len() as libc::rlim_t / 2);
-        let refused = [
-            run.save(&path),
-            run.train.save_weights(&run.store, &weights),
-        ];
+        let refused = [run.save(&path), run.train.save(&run.store, &weights)];
         limit_files(libc::RLIM_INFINITY);
         for (refused, file) in refused.into_iter().zip([&path, &weights]) {
             let error = refused.expect_err("there is no space");

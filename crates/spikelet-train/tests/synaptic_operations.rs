@@ -265,7 +265,7 @@ fn epochs_of_a_trainer_have_the_values_and_its_curves_too() -> Result<()> {
     let trained = step(&Arc::new(convolutional()))
         .batch_size(1)
         .compile(&mut store)?;
-    trained.load_weights(&mut store, checkpoint)?;
+    trained.load(&mut store, checkpoint, true, &[])?;
     let (_, counts) = count_operations(&net, &settings, &data.test, &mut store)?;
     let test = report.last().and_then(|epoch| epoch.test.as_ref());
     let test = test.expect("a test set");

@@ -6,6 +6,7 @@
 //! same time or a download is interrupted. An archive is unpacked after it has been checked.
 
 mod archive;
+mod hub;
 mod large;
 
 use std::fs;
@@ -26,6 +27,7 @@ pub use crate::download_error::{Attempt, DownloadError, Failure};
 pub use archive::fetch_archive;
 #[doc(hidden)]
 pub use archive::unpack_archive;
+pub use hub::{HUB_SCHEME, Hub, HubError};
 pub use large::fetch_large;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

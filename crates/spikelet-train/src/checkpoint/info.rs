@@ -2,6 +2,7 @@
 
 use super::error::CheckpointProblem;
 use super::fields::parse;
+use super::model_folder::with_config;
 use super::{DatasetId, FORMAT, Progress, RunDefinition, entry, unfit, upgrade};
 use crate::checkpoint_file;
 use serde_json::Value;
@@ -37,7 +38,8 @@ impl CheckpointInfo {
     /// when the file cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = checkpoint_file(path)?;
-        let texts = TensorFile::read_metadata(&path)?;
+        let mut texts = TensorFile::read_metadata(&path)?;
+        with_config(&mut texts, &path)?;
         Self::of_texts(&texts).map_err(|problem| unfit(&path, problem))
     }
 

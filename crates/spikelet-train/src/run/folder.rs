@@ -3,7 +3,7 @@
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::failed_step::check_weights;
 use super::super::folder::{
-    BEST, COMMAND, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_file, checkpoint_of,
+    BEST, COMMAND, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_of,
 };
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
@@ -11,7 +11,6 @@ use super::{EpochSums, Run};
 use crate::health::HealthLog;
 use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
-use crate::step::load_weights;
 use crate::{DatasetId, RunDefinition};
 use spikelet_core::Result;
 use spikelet_core::files::{self, write_atomically};
@@ -193,21 +192,6 @@ impl Run<'_> {
             loss: self.progress.loss_sum,
             metrics: sums,
         };
-    }
-
-    /// Reads the weights from which the training starts, if they are given and the run is not resumed. Rank 0 reads
-    /// them for all ranks.
-    pub(super) fn start_from_weights(&mut self, resumes: bool) -> Result<()> {
-        let Some(path) = self.trainer.weights.as_ref().filter(|_| !resumes) else {
-            return Ok(());
-        };
-        let bytes = match self.together.leads() {
-            true => files::read(checkpoint_file(path)?)?,
-            false => vec![],
-        };
-        let bytes = self.together.broadcast_from_rank0(bytes)?;
-        let file = TensorFile::from_bytes(&bytes, path)?;
-        load_weights(&mut self.store, &self.engine.model(), &file, path)
     }
 
     /// A checkpoint of the tensors of a store with these names, after a check that they are finite.

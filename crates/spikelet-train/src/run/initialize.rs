@@ -4,7 +4,7 @@ use super::Run;
 use crate::SampleShape;
 use crate::checkpoint_file;
 use crate::weights::InitialWeights;
-use spikelet_core::{Error, Result, files};
+use spikelet_core::{Result, files};
 
 impl Run<'_> {
     /// Reads the weights of [`Trainer::init_from`](crate::Trainer::init_from), unless the run is resumed. Rank 0 reads the
@@ -12,17 +12,6 @@ impl Run<'_> {
     pub(super) fn initialize(&mut self, resumes: bool) -> Result<()> {
         let Some(path) = self.trainer.init_from.as_ref().filter(|_| !resumes) else {
             return Ok(());
-        };
-        let (Some(module), Some(sample)) = (self.trainer.trained.module(), self.sample) else {
-            return Err(Error::invalid(
-                "init_from",
-                "it is for classifiers; a step was given",
-                "load the weights of a step with `TrainStep::load_matching`",
-            ));
-        };
-        let input = match sample {
-            SampleShape::Image(image) => [&[self.settings.time_steps, 1], &image[..]].concat(),
-            SampleShape::Sequence { steps, shape, .. } => [&[steps, 1], shape.sizes()].concat(),
         };
         let leads = self.together.leads();
         let path = match leads {
@@ -34,7 +23,20 @@ impl Run<'_> {
             false => vec![],
         };
         let bytes = self.together.broadcast_from_rank0(bytes)?;
-        let found = InitialWeights::from_bytes(bytes, &path, &**module, &input)?;
+        let found = match (self.trainer.trained.module(), self.sample) {
+            (Some(module), Some(sample)) => {
+                let input = match sample {
+                    SampleShape::Image(image) => {
+                        [&[self.settings.time_steps, 1], &image[..]].concat()
+                    }
+                    SampleShape::Sequence { steps, shape, .. } => {
+                        [&[steps, 1], shape.sizes()].concat()
+                    }
+                };
+                InitialWeights::from_bytes(bytes, &path, &**module, &input)?
+            }
+            _ => InitialWeights::of_step(bytes, &path, &self.engine.model(), &self.store)?,
+        };
         for (name, tensor) in &found.tensors {
             self.store.set(name, tensor)?;
             // Averages start from the same values.

@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
         };
         let facts = data.facts(
             together.ranks(),
-            trainer.weights.is_some() || trainer.init_from.is_some(),
+            trainer.init_from.is_some(),
             trainer.trained.module().map(|_| &*settings.loss),
         );
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
@@ -159,7 +159,6 @@ impl<'a> Run<'a> {
             stopped_early: false,
             initial_weights: None,
         };
-        run.start_from_weights(resumed.is_some())?;
         run.initialize(resumed.is_some())?;
         run.open_folder(folder, resumed)?;
         Ok(run)

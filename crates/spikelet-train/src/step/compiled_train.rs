@@ -70,7 +70,7 @@ pub(super) fn check_known(kind: &'static str, name: &str, known: &[String]) -> R
 }
 
 impl TrainStep {
-    pub(super) fn load(plan: StepPlan, store: &mut VarStore) -> Result<Self> {
+    pub(super) fn of_plan(plan: StepPlan, store: &mut VarStore) -> Result<Self> {
         // One arena for both programs, the larger one.
         if let Some(largest) = plan.plans().max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;

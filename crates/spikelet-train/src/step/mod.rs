@@ -68,7 +68,7 @@ pub(crate) use trace::Purpose;
 #[cfg(feature = "plots")]
 pub(crate) use trace::activation_name;
 pub use weights::LoadReport;
-pub(crate) use weights::{belongs_to_training, load_weights};
+pub(crate) use weights::{belongs_to_training, expect_tensors};
 
 use crate::Penalty;
 use crate::optim::{Clip, Optimizer};

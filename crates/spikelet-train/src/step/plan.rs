@@ -190,7 +190,7 @@ impl StepPlan {
                 store.insert(average, &store.get(tensor)?)?;
             }
         }
-        TrainStep::load(self, store)
+        TrainStep::of_plan(self, store)
     }
 }
 

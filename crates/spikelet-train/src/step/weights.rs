@@ -2,8 +2,10 @@
 
 use super::TrainStep;
 use super::error::{StepError, TypeDifference};
+use crate::checkpoint_file;
 use crate::scaling::LOSS_SCALES;
-use spikelet_core::Result;
+use crate::weights::{Weights, tensor_of};
+use spikelet_core::{Error, Result};
 use spikelet_graph::{InputKind, Tensor};
 use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
@@ -17,9 +19,8 @@ const TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
 const STEP: &str = "step";
 const BATCH: &str = "accumulated_batches";
 
-/// The tensors that [`TrainStep::load_matching`] loaded, and those that it did not.
+/// The tensors that [`TrainStep::load`] loaded, and those that it did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "check that the expected tensors were loaded"]
 pub struct LoadReport {
     /// The tensors of the network that were loaded.
     pub loaded: Vec<String>,
@@ -51,9 +52,9 @@ fn write<'n>(
     file.write(path)
 }
 
-/// Checks that tensors have the names and types that the store has, and sets them.
-fn set_all(
-    store: &mut VarStore,
+/// Checks that tensors have the names and types that the store has.
+pub(crate) fn expect_tensors(
+    store: &VarStore,
     expected: &BTreeSet<&str>,
     found: &BTreeMap<String, &Tensor>,
     path: &Path,
@@ -80,23 +81,20 @@ fn set_all(
         }
         .into());
     }
+    Ok(())
+}
+
+/// Sets tensors after the check.
+fn set_all(
+    store: &mut VarStore,
+    expected: &BTreeSet<&str>,
+    found: &BTreeMap<String, &Tensor>,
+    path: &Path,
+) -> Result<()> {
+    expect_tensors(store, expected, found, path)?;
     found
         .iter()
         .try_for_each(|(name, tensor)| store.set(name, tensor))
-}
-
-/// Sets the tensors `model` of a network, which a file must have exactly; tensors of the training in it are not read.
-pub(crate) fn load_weights(
-    store: &mut VarStore,
-    model: &[String],
-    file: &TensorFile,
-    path: &Path,
-) -> Result<()> {
-    let found = file.tensors.iter();
-    let found = found.filter(|(name, _)| !belongs_to_training(name));
-    let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
-    let model = model.iter().map(String::as_str).collect();
-    set_all(store, &model, &found, path)
 }
 
 impl TrainStep {
@@ -104,49 +102,57 @@ impl TrainStep {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save_weights(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
         write(store, self.model(), BTreeMap::new(), path.as_ref())
     }
 
-    /// Reads the parameters and buffers of the network from a safetensors file, which must have exactly these; tensors
-    /// of the training in it, such as those of the optimizer, are not read. Averages start from the new values.
+    /// Reads parameters and buffers of the network from a file of weights ([`checkpoint_file`](crate::checkpoint_file):
+    /// a file, the folder of a run or of a model, `hf://owner/name`): safetensors, `.npz`, or a checkpoint of PyTorch.
+    ///
+    /// With `strict` the file must have exactly these tensors; otherwise those that it does not have keep their values, for
+    /// fine-tuning. `map` has beginnings of names in the file with those in the network: with `[("backbone.", "trunk.")]` the
+    /// tensor `backbone.0.weight` is loaded as `trunk.0.weight`. Tensors of the training in the file, such as those of the
+    /// optimizer, are not read. Averages start from the new values.
     ///
     /// # Errors
-    /// [`StepError::Weights`] with all differences; nothing is changed then.
-    pub fn load_weights(&self, store: &mut VarStore, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let model: Vec<String> = self.model().map(String::from).collect();
-        load_weights(store, &model, &TensorFile::read(path)?, path)?;
-        self.restart_averages(store)
-    }
-
-    /// Reads those parameters and buffers of the network that a file has, for fine-tuning. `prefixes` maps the
-    /// beginnings of names in the file to those in the network: with `[("backbone.", "trunk.")]` the tensor
-    /// `backbone.0.weight` is loaded as `trunk.0.weight`. Averages start from the new values.
-    ///
-    /// # Errors
-    /// [`StepError::NothingLoaded`]; [`StepError::Weights`] when a tensor has another type or shape. Nothing is
-    /// changed then.
-    pub fn load_matching(
+    /// [`StepError::Weights`] with all differences; without `strict` [`StepError::NothingLoaded`]. Nothing is changed then.
+    pub fn load(
         &self,
         store: &mut VarStore,
         path: impl AsRef<Path>,
-        prefixes: &[(&str, &str)],
+        strict: bool,
+        map: &[(&str, &str)],
     ) -> Result<LoadReport> {
-        let path = path.as_ref();
-        let file = TensorFile::read(path)?;
+        let path = &checkpoint_file(path)?;
         let mapped = |name: &str| {
-            let mut prefixes = prefixes.iter();
+            let mut prefixes = map.iter();
             let mapped =
                 prefixes.find_map(|(from, to)| Some(format!("{to}{}", name.strip_prefix(from)?)));
             mapped.unwrap_or_else(|| name.to_string())
         };
+        let weights = Weights::read(path).map_err(Error::other)?;
+        let found = weights
+            .iter()
+            .filter(|(name, _)| !belongs_to_training(name));
+        let found: BTreeMap<String, Tensor> = found
+            .map(|(name, own)| (mapped(name), tensor_of(own)))
+            .collect();
+        let found: BTreeMap<String, &Tensor> = found
+            .iter()
+            .map(|(name, own)| (name.clone(), own))
+            .collect();
         let expected: BTreeSet<&str> = self.model().collect();
-        let found = file.tensors.iter();
-        let found = found.filter(|(name, _)| !belongs_to_training(name));
-        let found = found.map(|(name, tensor)| (mapped(name), tensor));
+        if strict {
+            set_all(store, &expected, &found, path)?;
+            self.restart_averages(store)?;
+            return Ok(LoadReport {
+                loaded: found.into_keys().collect(),
+                kept: vec![],
+                unused: vec![],
+            });
+        }
         let (known, unused): (BTreeMap<String, &Tensor>, BTreeMap<String, &Tensor>) =
-            found.partition(|(name, _)| expected.contains(&name[..]));
+            (found.into_iter()).partition(|(name, _)| expected.contains(&name[..]));
         let unused: Vec<String> = unused.into_keys().collect();
         if known.is_empty() {
             return Err(StepError::NothingLoaded {
@@ -192,7 +198,7 @@ impl TrainStep {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_state(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
         let metadata = [
             (STEP, self.step().to_string()),
             (BATCH, self.accumulated_batches().to_string()),
@@ -202,7 +208,7 @@ impl TrainStep {
         write(store, names.into_iter(), metadata.into(), path.as_ref())
     }
 
-    /// Continues from a file of [`TrainStep::save`] of the same step.
+    /// Continues from a file of [`TrainStep::save_state`] of the same step.
     ///
     /// # Errors
     /// [`StepError::State`] and [`StepError::Weights`] for other files; nothing is changed then.

@@ -6,12 +6,14 @@ use super::map::WeightMap;
 use super::network::split;
 use super::papers;
 use super::prefix::strip_prefixes;
+use super::tensors::tensor_of;
 use crate::checkpoint_file;
-use crate::step::belongs_to_training;
+use crate::step::{belongs_to_training, expect_tensors};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
 use spikelet_nir::{WeightOptions, Weights};
 use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -118,6 +120,41 @@ impl InitialWeights {
             new_head,
             left_over,
             differing,
+        })
+    }
+}
+
+impl InitialWeights {
+    /// The tensors `model` of a step, whose types are those of the store: the file must have exactly these.
+    ///
+    /// # Errors
+    /// [`StepError::Weights`](crate::StepError::Weights) with all differences.
+    pub(crate) fn of_step(
+        bytes: Vec<u8>,
+        file: &Path,
+        model: &[String],
+        store: &VarStore,
+    ) -> Result<Self> {
+        let read = Weights::from_bytes(bytes, &WeightOptions::default());
+        let weights = of_the_model(&read.map_err(|error| Error::other(error.in_file(file)))?)?;
+        let tensors: BTreeMap<String, Tensor> = weights
+            .iter()
+            .map(|(name, own)| (name.to_string(), tensor_of(own)))
+            .collect();
+        let expected = model.iter().map(String::as_str).collect();
+        expect_tensors(
+            store,
+            &expected,
+            &tensors.iter().map(|(n, t)| (n.clone(), t)).collect(),
+            file,
+        )?;
+        Ok(Self {
+            file: file.to_path_buf(),
+            framework: Framework::Spikelet,
+            tensors,
+            new_head: vec![],
+            left_over: vec![],
+            differing: vec![],
         })
     }
 }

@@ -140,7 +140,7 @@ fn a_run_that_is_resumed_within_a_sequence_has_the_same_bits() -> Result<()> {
     run(&mut train, all[0])?;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("step.safetensors");
-    train.save(&one, &file)?;
+    train.save_state(&one, &file)?;
     let expected = [run(&mut train, all[1])?, run(&mut train, all[2])?];
 
     let mut resumed = step(&net, 4, true).compile(&mut other)?;

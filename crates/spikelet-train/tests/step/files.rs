@@ -27,7 +27,7 @@ fn a_resumed_step_continues_with_the_same_bits() -> Result<()> {
     for k in 0..9 {
         // Between the two batches of an update.
         if k == 5 {
-            step.save(&whole, &path)?;
+            step.save_state(&whole, &path)?;
         }
         losses.push(train(&mut step, k)?.loss);
     }
@@ -50,20 +50,20 @@ fn weights_are_saved_alone_and_loaded_strictly() -> Result<()> {
     let mut first = store()?;
     let mut step = with_everything(&net).compile(&mut first)?;
     (0..4).try_for_each(|k| train(&mut step, k).map(|_| ()))?;
-    step.save_weights(&first, &path)?;
+    step.save(&first, &path)?;
     let names: Vec<String> = TensorFile::read(&path)?.tensors.into_keys().collect();
     assert_eq!(names, ["first.weight", "second.bias", "second.weight"]);
 
     let mut second = store()?;
     let step = with_everything(&net).seed(3).compile(&mut second)?;
-    step.load_weights(&mut second, &path)?;
+    step.load(&mut second, &path, true, &[])?;
     for name in ["first.weight", "second.weight", "second.bias"] {
         assert_eq!(second.get(name)?, first.get(name)?);
         assert_eq!(second.get(&format!("ema.{name}"))?, first.get(name)?);
     }
     // A state file has the same weights.
-    step.save(&second, &path)?;
-    step.load_weights(&mut second, &path)
+    step.save_state(&second, &path)?;
+    step.load(&mut second, &path, true, &[]).map(drop)
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_file_that_differs_is_refused_with_all_differences() -> Result<()> {
     file.tensors.insert("third.weight".into(), tensor([1, 1]));
     file.write(&path)?;
     let error = step
-        .load_weights(&mut store, &path)
+        .load(&mut store, &path, true, &[])
         .expect_err("it differs");
     let Some(StepError::Weights {
         missing,
@@ -115,21 +115,21 @@ fn matching_tensors_are_loaded_under_other_prefixes() -> Result<()> {
     file.tensors
         .insert("head.weight".into(), Tensor::f32([10, 5], vec![0.0; 50]));
     file.write(&path)?;
-    let report = step.load_matching(&mut store, &path, &[("backbone.0.", "first.")])?;
+    let report = step.load(&mut store, &path, false, &[("backbone.0.", "first.")])?;
     assert_eq!(report.loaded, ["first.weight"]);
     assert_eq!(report.kept, ["second.bias", "second.weight"]);
     assert_eq!(report.unused, ["head.weight"]);
     assert_eq!(store.get("first.weight")?, pretrained);
     assert_eq!(store.get("second.weight")?, kept);
     let none = step
-        .load_matching(&mut store, &path, &[])
+        .load(&mut store, &path, false, &[])
         .expect_err("no name matches");
     assert!(matches!(
         none.downcast_ref(),
         Some(StepError::NothingLoaded { .. })
     ));
     let other = step
-        .load_matching(&mut store, &path, &[("head.", "second.")])
+        .load(&mut store, &path, false, &[("head.", "second.")])
         .expect_err("another shape");
     assert!(matches!(
         other.downcast_ref(),
@@ -146,7 +146,7 @@ fn a_state_of_another_step_is_refused() -> Result<()> {
     let mut first = store()?;
     let mut step = with_everything(&net).compile(&mut first)?;
     train(&mut step, 0)?;
-    step.save(&first, &path)?;
+    step.save_state(&first, &path)?;
     let mut second = store()?;
     let mut other = regression(&net, N)
         .optimizer(Adam::default(), 1e-2)
@@ -158,7 +158,7 @@ fn a_state_of_another_step_is_refused() -> Result<()> {
         matches!(error.downcast_ref(), Some(StepError::State { .. })),
         "{error}"
     );
-    step.save_weights(&first, &path)?;
+    step.save(&first, &path)?;
     let error = step.resume(&mut first, &path).expect_err("weights alone");
     assert!(
         matches!(error.downcast_ref(), Some(StepError::State { .. })),
