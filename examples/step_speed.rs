@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     .batch_size(N)
     .input("images", DType::F32, [1, 28, 28])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 2e-3);
+    .optimizer(Adam::new(2e-3));
 
     let digits = synthetic::digits_of(0, N, 1).train;
     let loader = DataLoader::new(

@@ -51,14 +51,13 @@ fn trained(
     .sequence("frames", DType::F32, [T, 2, 9, 9])
     .input("labels", DType::I64, [])
     .input("values", DType::F32, [1])
-    .optimizer(AdamW::new(0.01), 1e-2)
+    .optimizer(AdamW::new(1e-2))
     .group(
         "class.*",
         Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.05)
         },
-        0.05,
     )
     .no_weight_decay_on_vectors()
     .accumulate(2)

@@ -350,7 +350,47 @@ impl<T: Family + ?Sized> Registry<T> {
     }
 
     /// A member with some of its fields changed, or another one: the table of a file over the present value. A table without
-    /// `name` has fields of the present member.
+    /// `name` has fields of the present member. Another member starts from its defaults, but for fields that are `kept`.
+    ///
+    /// ```
+    /// use spikelet_schema::{Record, Schema, document::Node, registry};
+    /// trait Shape: Record {
+    ///     fn size(&self) -> [f64; 2];
+    /// }
+    /// /// A square.
+    /// #[derive(Schema)]
+    /// struct Square {
+    ///     /// The length of a side.
+    ///     #[schema(default = 1.0, above = 0, kept)]
+    ///     side: f64,
+    /// }
+    /// /// A rectangle.
+    /// #[derive(Schema)]
+    /// struct Rectangle {
+    ///     /// The length of a side.
+    ///     #[schema(default = 1.0, above = 0, kept)]
+    ///     side: f64,
+    ///     /// The length of the other side.
+    ///     #[schema(default = 2.0, above = 0)]
+    ///     other: f64,
+    /// }
+    /// impl Shape for Square {
+    ///     fn size(&self) -> [f64; 2] {
+    ///         [self.side; 2]
+    ///     }
+    /// }
+    /// impl Shape for Rectangle {
+    ///     fn size(&self) -> [f64; 2] {
+    ///         [self.side, self.other]
+    ///     }
+    /// }
+    /// registry! { static SHAPES: dyn Shape = "shape" { Square, Rectangle } }
+    ///
+    /// let name = |name: &str| Node::from_json(&serde_json::json!({ "name": name }));
+    /// let read = SHAPES.read_over("shape", &Square { side: 3.0 }, &name("rectangle")?)?;
+    /// assert_eq!(read.size(), [3.0, 2.0]);
+    /// # Ok::<(), spikelet_schema::document::Located>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::read`].
@@ -364,7 +404,12 @@ impl<T: Family + ?Sized> Registry<T> {
         };
         match node.get("name") {
             None if node.entries().is_none() => self.read(key, node),
-            Some(name) if !of_present(name) => self.read(key, node),
+            Some(name) if !of_present(name) => {
+                let entry = name.as_text().and_then(|name| self.find(name).ok());
+                let fields = entry.map_or(vec![], |entry| entry.declaration.all_fields());
+                let is_kept = |key: &str| fields.iter().any(|f| f.kept && f.key == key);
+                self.read(key, &node.over(&own.only(is_kept)))
+            }
             _ => self.read(key, &node.without("name").over(&own)),
         }
     }

@@ -88,7 +88,7 @@ impl Step<'_> {
     /// })
     /// .input("x", DType::F32, [2])
     /// .input("y", DType::F32, [1])
-    /// .optimizer(Sgd::default(), 0.1);
+    /// .optimizer(Sgd::new(0.1));
     /// let data = InMemory::new("sums")
     ///     .with(Field::new("x", ElementType::F32, [2]), vec![0.5; 2000])?
     ///     .with(Field::new("y", ElementType::F32, [1]), vec![1.0; 1000])?;

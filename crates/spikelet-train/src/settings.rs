@@ -35,9 +35,6 @@ pub struct Settings {
     /// How parameters are updated.
     #[schema(flatten, table = "optimizer", default = Adam::default().into())]
     pub optimizer: Member<dyn Optimizer>,
-    /// Learning rate before the schedule.
-    #[schema(table = "optimizer", key = "lr", default = 2e-3, at_least = 0)]
-    pub learning_rate: f64,
     /// Whether weight decay applies to parameters of fewer than two axes too: biases, normalization and constants of neurons.
     #[schema(table = "optimizer", default = true)]
     pub bias_decay: bool,
@@ -269,6 +266,7 @@ mod tests {
             momentum: 0.9,
             nesterov: true,
             weight_decay: 5e-4,
+            ..Sgd::default()
         };
         let settings = |bias_decay| Settings {
             optimizer: sgd.into(),

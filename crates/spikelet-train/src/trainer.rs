@@ -61,7 +61,7 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// let data: Arc<dyn Dataset> = Arc::new(recordings);
 ///
 /// // A fifth of the samples validates.
-/// let settings = Settings { epochs: 3, batch_size: 16, learning_rate: 1e-2, validation: 0.2, ..Settings::default() };
+/// let settings = Settings { epochs: 3, batch_size: 16, optimizer: Adam::new(1e-2).into(), validation: 0.2, ..Settings::default() };
 /// let report = Trainer::over(step, settings)
 ///     .monitor("r2", Goal::Maximize)
 ///     .fit(&data)?;

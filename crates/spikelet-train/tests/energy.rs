@@ -62,7 +62,7 @@ fn step() -> Step<'static> {
         ))
     })
     .sequence("x", DType::F32, [T, 1, 8, 8])
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
 }
 
 /// The inputs of a case, `[N, T, 8, 8]`.

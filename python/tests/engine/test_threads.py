@@ -39,7 +39,7 @@ def test_threads_share_a_step():
         scores = net(inputs["x"]).mean(0)
         return graph.mse(scores, inputs["labels"]), {}, {"scores": scores}
 
-    train = Step(loss, {"x": Step.sequence(3, 4), "labels": Step.labels()}, batch_size=2, learning_rate=0.0).compile()
+    train = Step(loss, {"x": Step.sequence(3, 4), "labels": Step.labels()}, batch_size=2, lr=0.0).compile()
     x, labels = np.ones((3, 2, 4), np.float32), [0, 1]
 
     def use(k):

@@ -72,12 +72,14 @@ CALLS = {
     "other features than a layer has": (
         lambda p: Sequential(Linear(4, 3), Linear(5, 2), input=(4,)), ValueError, "inputs"),
     "a learning rate that is no number": (
-        lambda p: Trainer(net(), learning_rate=float("nan")), ValueError, "learning_rate: nan was given\n  help: give a finite"),
+        lambda p: Trainer(net(), lr=float("nan")), ValueError, "lr: nan was given\n  help: give a finite"),
+    "a learning rate that is given twice": (
+        lambda p: Trainer(net(), optimizer={"name": "sgd", "lr": 0.1}, lr=0.2), ValueError, "lr: it was given twice"),
     "a constant that is no number": (
         lambda p: Trainer(net(), optimizer={"name": "adamw", "weight_decay": float("inf")}), ValueError, "weight_decay: inf"),
     "an epoch count of no kind": (lambda p: Trainer(net(), epochs=object()), TypeError, "epochs: object was given"),
     "a step that learns by no number": (
-        lambda p: step(learning_rate=float("nan")).compile(), ValueError, "learning_rate: nan"),
+        lambda p: step(lr=float("nan")).compile(), ValueError, "lr: nan"),
     "a prediction without outputs": (
         lambda p: step().compile().predict(x=np.zeros((3, 2, 4))), ValueError, "`return loss, metrics, {\"scores\": scores}`"),
     "a stream without outputs": (

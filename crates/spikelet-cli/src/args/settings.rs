@@ -246,6 +246,12 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         Ok(settings)
     }
 
+    /// Whether `--optimizer` gives a learning rate.
+    pub fn names_lr(&self) -> bool {
+        let given = self.optimizer.as_ref();
+        given.is_some_and(|fields| fields.contains_key("lr"))
+    }
+
     /// The optimizer. If the one named is the network's own, its other constants are kept.
     fn optimizer(&self, own: &(dyn Optimizer + 'static)) -> Result<Arc<dyn Optimizer>, Failure> {
         let mut given = self.optimizer.clone().unwrap_or_default();
@@ -283,10 +289,7 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             }
             let with_name = self.optimizer.as_ref();
             if with_name.is_some_and(|fields| fields.contains_key(key)) {
-                return Err(Failure::argument(
-                    format!("{key} is given twice: by --optimizer and by {option}"),
-                    format!("leave {option} out"),
-                ));
+                return Err(given_twice(key, &option));
             }
             given.insert(key.to_string(), value);
         }
@@ -302,6 +305,14 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         }
         Ok(optimizer)
     }
+}
+
+/// A constant that `--optimizer` and another option give.
+pub fn given_twice(key: &str, option: &str) -> Failure {
+    Failure::argument(
+        format!("{key} is given twice: by --optimizer and by {option}"),
+        format!("leave {option} out"),
+    )
 }
 
 /// Momentum of an optimizer that replaces the network's own, as in PyTorch's examples.
@@ -433,11 +444,15 @@ mod tests {
             assert_eq!(found.name(), name);
         }
         let of = |words: &[&str]| built(words, Settings::default()).optimizer;
-        assert_eq!(of(&["--optimizer", "adamw"]), AdamW::new(0.01).into());
+        let adamw = |weight_decay| AdamW {
+            weight_decay,
+            ..AdamW::default()
+        };
+        assert_eq!(of(&["--optimizer", "adamw"]), AdamW::default().into());
         let given = ["--optimizer", "adamw", "--weight-decay", "0.05"];
-        assert_eq!(of(&given), AdamW::new(0.05).into());
+        assert_eq!(of(&given), adamw(0.05).into());
         let own = Settings {
-            optimizer: AdamW::new(0.2).into(),
+            optimizer: adamw(0.2).into(),
             ..Settings::default()
         };
         let kept = built(&["--optimizer", "adamw:beta1=0.8"], own.clone()).optimizer;

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 ///     epochs = 5
 /// "#;
 /// let experiment = Experiment::from_toml("run.toml", text)?;
-/// assert_eq!((experiment.settings.epochs, experiment.settings.learning_rate), (5, 3e-3));
+/// assert_eq!((experiment.settings.epochs, experiment.settings.optimizer.lr()), (5, 3e-3));
 /// let same = Experiment::from_toml("same.toml", &experiment.to_toml())?;
 /// assert_eq!(same.settings, experiment.settings);
 /// # Ok::<(), spikelet_core::document::DocumentError>(())
@@ -191,7 +191,7 @@ impl Experiment {
     /// let mut experiment = Experiment::of_network(Network::find("mnist-fc")?);
     /// let changes = Document::from_toml("changes", "network.hidden = 64\noptimizer.lr = 1e-3")?;
     /// experiment.change(&changes)?;
-    /// assert_eq!(experiment.settings.learning_rate, 1e-3);
+    /// assert_eq!(experiment.settings.optimizer.lr(), 1e-3);
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///

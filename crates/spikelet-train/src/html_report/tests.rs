@@ -269,7 +269,7 @@ fn a_run_that_failed_says_so() {
     })
     .batch_size(4)
     .input("x", DType::F32, [1])
-    .optimizer(crate::optim::Sgd::default(), 1e30);
+    .optimizer(crate::optim::Sgd::new(1e30));
     let values = InMemory::new("numbers");
     let values = values
         .with(Field::new("x", ElementType::F32, [1]), vec![3.0; 64])
@@ -343,7 +343,7 @@ fn a_step_of_ones_own_has_its_metrics_only() {
     .batch_size(8)
     .input("x", DType::F32, [2])
     .input("y", DType::F32, [1])
-    .optimizer(crate::optim::Adam::default(), 1e-2);
+    .optimizer(crate::optim::Adam::new(1e-2));
     let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
     let data = InMemory::new(HOSTILE)
         .with(Field::new("x", ElementType::F32, [2]), values(128))

@@ -63,14 +63,13 @@ fn step(ranks: usize, soft: bool) -> Step<'static> {
     })
     .batch_size(BATCH / ranks)
     .input("images", DType::F32, [1, 28, 28])
-    .optimizer(Adam::default(), 1e-2)
+    .optimizer(Adam::new(1e-2))
     .group(
         "4.*",
         Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.1)
         },
-        0.1,
     )
     .freeze("2.bias")
     .accumulate(2)
@@ -341,7 +340,7 @@ fn a_loss_that_is_not_finite_is_traced_to_its_layer() -> Result<()> {
     })
     .batch_size(BATCH)
     .input("images", DType::F32, [1, 28, 28])
-    .optimizer(Sgd::default(), 0.1);
+    .optimizer(Sgd::new(0.1));
     let digits = synthetic::digits_of(0, 64, 30);
     let error = Trainer::over(step, settings())
         .fit(&digits)

@@ -42,7 +42,7 @@ fn settings(epochs: usize, seed: u64) -> Settings {
         batch_size: 20,
         epochs,
         seed,
-        learning_rate: 3e-3,
+        optimizer: Adam::new(3e-3).into(),
         encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
@@ -158,7 +158,7 @@ fn noisy_labels_with_weight_decay_and_dropout() {
         .add(Linear::new(32, 5));
     let settings = Settings {
         validation: 0.2,
-        learning_rate: 1e-3,
+        optimizer: Adam::new(1e-3).into(),
         loss: loss::CrossEntropy::new().label_smoothing(0.1).into(),
         ..settings(40, 47)
     };
