@@ -28,7 +28,7 @@ fn main() -> Result<()> {
             head("class", &class)?.mean(&[0]),
             head("speed", &speed)?.mean(&[0]),
         );
-        let error = loss::mean_squared_error(&speed, &inputs["speeds"]);
+        let error = loss::mse(&speed, &inputs["speeds"]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]) + error;
         Ok(Outputs::loss(loss)
             .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))

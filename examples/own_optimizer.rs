@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     let step = Step::new(|cx, inputs| {
         let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean(&[0]);
         let target = &inputs["target"];
-        Ok(Outputs::loss(loss::mean_squared_error(&y, target)))
+        Ok(Outputs::loss(loss::mse(&y, target)))
     })
     .batch_size(4)
     .input("x", DType::F32, [2])

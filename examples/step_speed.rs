@@ -31,7 +31,7 @@ fn main() -> Result<()> {
             .trace_encoded(&*module, &Poisson, &inputs["images"], T)?
             .mean();
         let labels = &inputs["labels"];
-        Ok(Outputs::loss(loss::mse(&scores, labels))
+        Ok(Outputs::loss(loss::mse_one_hot(&scores, labels))
             .metric("accuracy", metric::accuracy(&scores, labels)))
     })
     .batch_size(N)

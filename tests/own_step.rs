@@ -40,7 +40,7 @@ fn trained(
             .child("class", |cx| class.forward(cx, h.clone()))?
             .mean(&[0]);
         let value = cx.child("value", |cx| value.forward(cx, h))?.mean(&[0]);
-        let error = loss::mean_squared_error(&value, &inputs["values"]);
+        let error = loss::mse(&value, &inputs["values"]);
         Ok(
             Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]) + error)
                 .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))

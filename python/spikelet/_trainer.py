@@ -160,7 +160,7 @@ class Trainer:
     schedule : str or mapping, optional
         The learning rate schedule: `"cosine"`, `"constant"`, `"step"`, `"one-cycle"`, …, with constants.
     loss : str or mapping, optional
-        `"mse"` (with one-hot labels), `"cross-entropy"`, or `"tet"`.
+        `"mse-one-hot"`, `"cross-entropy"`, `"focal"` or `"tet"`.
     encoder : str, mapping or Encoder, optional
         How samples become sequences: `"poisson"` (for values from 0 to 1), `"direct"`, …. Sequences have none.
     precision : str, optional

@@ -177,6 +177,8 @@ pub struct Registry<T: ?Sized + 'static> {
     pub entries: &'static [Entry<T>],
     /// Other names of members.
     pub aliases: &'static [Alias],
+    /// Names of other things that are no members, each with the help of its error.
+    pub mistaken: &'static [(&'static str, &'static str)],
     /// The struct around members whose tables have one of its keys.
     pub around: Option<Around<T>>,
 }
@@ -275,8 +277,17 @@ impl<T: ?Sized> Registry<T> {
             return Err(node.wrong(key, expected));
         };
         let name = named.text("name")?;
-        let entry = self.find(name);
-        let entry = entry.map_err(|error| error.located().or_at(named.span.clone()))?;
+        let entry = self.find(name).map_err(|error| {
+            let help = self
+                .mistaken
+                .iter()
+                .find(|(other, _)| find(name, [*other]).is_some());
+            let located = match help {
+                Some((_, help)) => Located::other(error.problem(), *help),
+                None => error.located(),
+            };
+            located.or_at(named.span.clone())
+        })?;
         let is_around = |around: &&Around<T>| {
             let mut fields = around.declaration.fields.iter();
             fields.any(|f| f.role != Role::Flatten && node.get(f.key).is_some())
@@ -518,8 +529,8 @@ macro_rules! entry {
 }
 
 /// Declares the [`Registry`] of a family: the trait of its members, its name in messages, the types of the members, and other
-/// names of members, with the fields that differ from the defaults, and a struct around members ([`Around`]). The trait has
-/// [`Record`] as a supertrait.
+/// names of members, with the fields that differ from the defaults, names of other things with the help of their error, and a struct
+/// around members ([`Around`]). The trait has [`Record`] as a supertrait.
 ///
 /// ```text
 /// registry! {
@@ -541,6 +552,7 @@ macro_rules! registry {
     (
         $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal { $($(#[$cfg:meta])? $member:path),* $(,)? }
         $(or { $($alias:literal = $of:literal, $fields:literal);* $(;)? })?
+        $(mistaken { $($mistaken:literal = $help:literal);* $(;)? })?
         $(around { $around:path })?
     ) => {
         $(#[$doc])*
@@ -548,6 +560,7 @@ macro_rules! registry {
             family: $name,
             entries: &[$($(#[$cfg])? $crate::entry!($member)),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
+            mistaken: &[$($(($mistaken, $help)),*)?],
             around: $crate::registry!(@around $($around)?),
         };
 
@@ -595,6 +608,7 @@ macro_rules! members {
             $($(#[cfg($cfg:meta)])? $module:ident: $member:ident $(, $more:ident)*;)*
         }
         $(or $aliases:tt)?
+        $(mistaken $mistaken:tt)?
     ) => {
         $(
             $(#[cfg($cfg)])?
@@ -605,6 +619,7 @@ macro_rules! members {
 
         $crate::registry! {
             $(#[$doc])* $visible static $registry: $family = $name { $($(#[cfg($cfg)])? $member),* } $(or $aliases)?
+            $(mistaken $mistaken)?
         }
     };
 }

@@ -84,7 +84,7 @@ impl Step<'_> {
     /// let net = Linear::new(2, 1);
     /// let step = Step::new(|cx, inputs| {
     ///     let y = net.forward(cx, inputs["x"].clone())?;
-    ///     Ok(Outputs::loss(loss::mean_squared_error(&y, &inputs["y"])))
+    ///     Ok(Outputs::loss(loss::mse(&y, &inputs["y"])))
     /// })
     /// .input("x", DType::F32, [2])
     /// .input("y", DType::F32, [1])

@@ -258,7 +258,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::optim::Sgd;
-    use spikelet_nn::loss::{Mse, Tet};
+    use spikelet_nn::loss::{MseOneHot, Tet};
 
     #[test]
     fn weight_decay_can_exclude_biases_and_normalization() {
@@ -295,7 +295,7 @@ mod tests {
         let tet = |epsilon| Tet {
             cross_entropy: smoothed(epsilon),
         };
-        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(Mse.into()));
+        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(MseOneHot.into()));
         assert!(!check(tet(1.0).into()) && !check(smoothed(f64::NAN).into()));
     }
 }

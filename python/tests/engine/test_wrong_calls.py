@@ -88,6 +88,15 @@ CALLS = {
         lambda p: step().compile().gradient("0.weight"), ValueError, r"none; `Step\(read_gradients="),
     "an input without values": (lambda p: step().compile().run(), ValueError, "`Step.shared`"),
     "averages that are not kept": (lambda p: step().compile().state_dict(averaged=True), ValueError, r"`Step\(ema=…\)`"),
+    "classes as values": (
+        lambda p: spikelet.Step(
+            lambda i: spikelet.graph.mse(net()(i["x"]).mean(0), i["labels"]),
+            {"x": spikelet.Step.sequence(3, 4), "labels": spikelet.Step.labels()}, batch_size=2).compile(),
+        ValueError, "use `mse_one_hot` for labels of classes"),
+    "a loss of values for classes": (
+        lambda p: Trainer(net(), loss="mse").fit(X, Y), ValueError, "`mse` is for values; use `mse-one-hot`"),
+    "an evaluation of values for classes": (
+        lambda p: net().evaluate(X, Y, loss="mse"), ValueError, "`mse` is for values; use `mse-one-hot`"),
     "a folder with a run": (
         lambda p: [Trainer(net(), epochs=1, batch_size=5, time_steps=2, folder=p / "r", encoder="direct", progress=False).fit(X, Y)
                    for _ in range(2)], ValueError, r"\(`resume=True`\), or replace it \(`force=True`\)"),

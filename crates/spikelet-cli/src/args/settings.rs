@@ -4,6 +4,7 @@ use super::named::{member_over, named, names_of};
 use super::preset::own_preset;
 use super::{count, words};
 use crate::failure::Failure;
+use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 use spikelet::MemoryBudget;
 use spikelet::encoder::Encoder;
@@ -173,9 +174,12 @@ fn encoders() -> String {
     format!("Spike encoder: {names}; with constants as in 'latency code=log'")
 }
 
-/// The names of the losses.
-fn losses() -> Vec<&'static str> {
-    LOSSES.all_names()
+/// The names of the losses, and those that are refused with what to write.
+fn losses() -> Vec<PossibleValue> {
+    let own = LOSSES.all_names().into_iter().map(PossibleValue::new);
+    let mistaken = LOSSES.mistaken.iter();
+    let mistaken = mistaken.map(|(name, _)| PossibleValue::new(*name).hide(true));
+    own.chain(mistaken).collect()
 }
 
 /// A number above 0.

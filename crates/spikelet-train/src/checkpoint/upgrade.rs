@@ -1,7 +1,7 @@
 //! Metadata of checkpoints that were written before.
 //!
 //! Format 5 had no settings for a step of one's own, and a kind of layers that is now keys of another one. Of both formats, the
-//! learning rate of a group of a step had another name.
+//! learning rate of a group of a step and the mean squared error of class scores had other names.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -13,6 +13,9 @@ pub(super) const EARLIER: &str = "spikelet checkpoint 5";
 pub(super) fn upgrade(format: &str, metadata: &mut HashMap<String, Value>) {
     if let Some(run) = metadata.get_mut("step") {
         rename_lr(run);
+    }
+    if let Some(loss) = metadata.get_mut("settings").and_then(|s| s.get_mut("loss")) {
+        rename_mse(loss);
     }
     if format != EARLIER {
         return;
@@ -37,6 +40,13 @@ fn rename_lr(run: &mut Value) {
                 group.insert("lr".to_string(), lr);
             }
         }
+    }
+}
+
+/// The mean squared error of class scores is `mse-one-hot`; `mse` is that of values.
+fn rename_mse(loss: &mut Value) {
+    if loss["name"] == "mse" {
+        loss["name"] = "mse-one-hot".into();
     }
 }
 
@@ -153,6 +163,21 @@ mod tests {
             json!({"parameters": "2.*", "optimizer": "sgd", "constants": constants, "lr": 0.1});
         assert_eq!(groups, &[group]);
         assert_eq!(step.step.get("seed"), None);
+    }
+
+    #[test]
+    fn the_loss_of_class_scores_has_its_name_of_today() {
+        for format in [EARLIER, super::super::FORMAT] {
+            let settings = json!({"loss": {"name": "mse", "skip_steps": 2}});
+            let mut metadata = HashMap::from([("settings".to_string(), settings)]);
+            upgrade(format, &mut metadata);
+            let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
+            let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
+            assert_eq!(
+                (settings.loss.name(), settings.skip_steps),
+                ("mse-one-hot", 2)
+            );
+        }
     }
 
     #[test]

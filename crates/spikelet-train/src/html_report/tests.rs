@@ -265,7 +265,7 @@ fn a_run_that_failed_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let step = Step::new(|cx, inputs| {
         let y = Linear::new(1, 1).forward(cx, inputs["x"].clone())?;
-        Ok(loss::mean_squared_error(&y, &inputs["x"]))
+        Ok(loss::mse(&y, &inputs["x"]))
     })
     .batch_size(4)
     .input("x", DType::F32, [1])
@@ -337,7 +337,7 @@ fn a_step_of_ones_own_has_its_metrics_only() {
     let step = Step::new(|cx, inputs| {
         let y = net.forward(cx, inputs["x"].repeat_over_time(4))?.mean(&[0]);
         let r2 = metric::r2(&y, &inputs["y"]);
-        let outputs = Outputs::loss(loss::mean_squared_error(&y, &inputs["y"]));
+        let outputs = Outputs::loss(loss::mse(&y, &inputs["y"]));
         Ok(outputs.metric("r2", r2.clone()).metric(HOSTILE, r2))
     })
     .batch_size(8)

@@ -50,13 +50,13 @@ fn step(ranks: usize, soft: bool) -> Step<'static> {
             ),
             false => (
                 loss::cross_entropy(&scores, labels),
-                loss::mse(&scores, labels),
+                loss::mse_one_hot(&scores, labels),
             ),
         };
         let target = inputs["images"]
             .mean(&[1, 2, 3])
             .reshape([inputs.samples(), 1]);
-        let found = loss::mean_squared_error(&ink, &target);
+        let found = loss::mse(&ink, &target);
         Ok(Outputs::loss(loss + found)
             .metric("distance", &distance)
             .metric("r2", metric::r2(&ink, &target)))

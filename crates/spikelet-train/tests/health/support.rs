@@ -18,7 +18,7 @@ pub fn settings() -> Settings {
         epochs: 8,
         optimizer: Adam::new(1e-3).into(),
         encoder: Direct.into(),
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         validation: 0.0,
         ..Settings::default()
     }

@@ -90,7 +90,7 @@ fn recurrent_neurons_with_shuffled_digits() {
         .add(Recurrent::new(If::new(), 60))
         .add(Linear::new(60, 10));
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(14, 84)
     };
     sick(net, settings, &data);
@@ -267,7 +267,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
 fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
     let data = with_random_labels(&prototypes(124, 25, [1, 8, 8], 50.0, [1000, 500]), 9);
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(15, 124)
     };
     sick(mlp(64, 150, 25), settings, &data);

@@ -140,7 +140,7 @@ fn spiking_outputs_with_sgd_at_1000() {
             ..Sgd::new(1000.0)
         }
         .into(),
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(1000.0, 10, 64)
     };
     sick(net, 5, settings, &data);

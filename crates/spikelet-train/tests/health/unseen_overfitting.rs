@@ -83,7 +83,7 @@ fn gratings_with_noisy_labels_and_a_squared_error() {
         .add(If::new())
         .add(Linear::new(128, 4));
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(60, 52)
     };
     sick(net, settings, &with_label_noise(&data, 0.4, 12));

@@ -207,7 +207,7 @@ fn a_weak_signal_and_a_high_learning_rate() {
 fn a_weak_signal_of_six_classes_and_a_squared_error() {
     let data = |test| prototypes(126, 6, [1, 7, 7], 280.0, [240, test]);
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(30, 126)
     };
     weak(|| mlp(49, 90, 6), 6, settings, data, 150);
