@@ -26,8 +26,8 @@ fn main() -> Result<()> {
     let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
     let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
     let preset = recipe.experiment()?.settings;
-    let (channels, count, time_steps, learning_rate) = match gpus {
-        true => (256, 32, preset.time_steps, preset.learning_rate),
+    let (channels, count, time_steps, lr) = match gpus {
+        true => (256, 32, preset.time_steps, preset.optimizer.lr()),
         false => (8, 16, 10, 1e-2),
     };
     let images = Images::find();
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         batch_size: count,
         encoder: Direct.into(),
         time_steps,
-        learning_rate,
+        optimizer: preset.optimizer.with_lr(lr).into(),
         ..preset
     };
     let partition = net.partition(count, Some(time_steps / 5))?;

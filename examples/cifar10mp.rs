@@ -29,8 +29,8 @@ fn main() -> Result<()> {
     // Poisson spikes, cross entropy on the firing rates, Adam.
     let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
     let preset = recipe.experiment()?.settings;
-    let (channels, batch, split, time_steps, learning_rate) = match gpus {
-        true => (256, 64, 4, preset.time_steps, preset.learning_rate),
+    let (channels, batch, split, time_steps, lr) = match gpus {
+        true => (256, 64, 4, preset.time_steps, preset.optimizer.lr()),
         false => (8, 16, 8, 10, 1e-2),
     };
     let images = Images::find();
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         batch_size: batch,
         time_steps,
-        learning_rate,
+        optimizer: preset.optimizer.with_lr(lr).into(),
         ..preset
     };
 

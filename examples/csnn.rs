@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         time_steps: 4,
         batch_size: 32,
         epochs: 3,
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         encoder: Direct.into(),
         ..Settings::default()
     };

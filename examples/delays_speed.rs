@@ -78,7 +78,7 @@ fn main() -> Result<()> {
         .sequence("spikes", DType::F32, [time_steps, INPUTS])
         .input("labels", DType::I64, [])
         .precision(precision)
-        .optimizer(Adam::default(), 1e-3);
+        .optimizer(Adam::new(1e-3));
         let mut train = step.compile(&mut store)?;
         let labels = (0..samples).map(|n| (n % CLASSES) as i64).collect();
         let spikes = BatchTensor::f32(&[time_steps, samples, INPUTS], spikes).sequence();

@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     let mut store = VarStore::new(device.clone());
     let net = network("backbone", 8);
     let mut step = classifier(&net)
-        .optimizer(Adam::default(), 1e-2)
+        .optimizer(Adam::new(1e-2))
         .compile(&mut store)?;
     train(&mut step, 200, largest)?;
     step.save(&store, &path)?;
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     println!("a new head for 2 classes, the trunk frozen");
     let mut store = VarStore::new(device);
     let net = network("trunk", 2);
-    let definition = classifier(&net).optimizer(Adam::default(), 1e-2);
+    let definition = classifier(&net).optimizer(Adam::new(1e-2));
     let mut head = definition.clone().freeze("trunk.*").compile(&mut store)?;
     let report = head.load(
         &mut store,
@@ -76,7 +76,7 @@ fn main() -> Result<()> {
 
     println!("all layers, the trunk ten times as slowly, with averaged weights");
     let all = definition
-        .group("trunk.*", Adam::default(), 1e-3)
+        .group("trunk.*", Adam::new(1e-3))
         .ema(0.95)
         .name("all");
     let mut step = all.compile(&mut store)?; // the same parameters, since it is the same store

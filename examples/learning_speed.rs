@@ -64,7 +64,7 @@ fn time(
     .batch_size(batch)
     .sequence("x", DType::F32, [T, INPUTS])
     .sequence("reward", DType::F32, [T])
-    .optimizer(Sgd::default(), 0.0);
+    .optimizer(Sgd::new(0.0));
     let mut store = VarStore::new(spikelet::device::find(device, 0)?);
     let mut train = step.compile(&mut store)?;
     let mut state = 1_u64;

@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     .batch_size(N)
     .sequence("x", DType::F32, [T, INPUTS])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 5e-3);
+    .optimizer(Adam::new(5e-3));
 
     let mut cochlea = Cochlea::new(CochleaConfig::default())?;
     let mut store = VarStore::new(device);

@@ -45,7 +45,7 @@ fn main() -> Result<()> {
         .sequence("labels", DType::I64, [window])
         .carry_states(true)
         .clip(Clip::Norm(1.0))
-        .optimizer(Adam::default(), 5e-3)
+        .optimizer(Adam::new(5e-3))
     };
     let mut store = VarStore::new(device.clone());
     let mut train = step(window).compile(&mut store)?;

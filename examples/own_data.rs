@@ -97,7 +97,7 @@ fn main() -> Result<()> {
         let loss = loss::cross_entropy(&scores, labels);
         Ok(Outputs::loss(loss).metric("accuracy", metric::accuracy(&scores, labels)))
     })?
-    .optimizer(Adam::default(), 1e-2);
+    .optimizer(Adam::new(1e-2));
 
     let mut store = VarStore::new(spikelet::device::cpu()?);
     let mut training = step.compile(&mut store)?;

@@ -28,7 +28,7 @@ fn main() -> Result<()> {
             head("class", &class)?.mean(&[0]),
             head("speed", &speed)?.mean(&[0]),
         );
-        let error = loss::mean_squared_error(&speed, &inputs["speeds"]);
+        let error = loss::mse(&speed, &inputs["speeds"]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]) + error;
         Ok(Outputs::loss(loss)
             .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))
@@ -40,8 +40,8 @@ fn main() -> Result<()> {
     .input("labels", DType::I64, [])
     .input("speeds", DType::F32, [1])
     .freeze("trunk.stem.*")
-    .group("trunk.*", Adam::default(), 1e-2)
-    .optimizer(Adam::default(), 3e-2)
+    .group("trunk.*", Adam::new(1e-2))
+    .optimizer(Adam::new(3e-2))
     .read_gradients("class.weight");
 
     let mut store = VarStore::new(spikelet::device::find("auto", 0)?);

@@ -10,15 +10,27 @@ use spikelet::optim::{Optimizer, StateSpec, Update, Updated};
 use spikelet::prelude::*;
 use spikelet::schema::Schema;
 use spikelet::train::{Outputs, Step};
+use std::sync::Arc;
 
 #[derive(Debug, Schema)]
 struct Lars {
+    /// The learning rate.
+    #[schema(default = 0.1, at_least = 0, kept)]
+    lr: f64,
     /// The decay μ of the momentum.
     #[schema(default = 0.9, from = 0, below = 1)]
     momentum: f64,
 }
 
 impl Optimizer for Lars {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("momentum", weight)]
     }
@@ -42,12 +54,12 @@ fn main() -> Result<()> {
             .forward(cx, &inputs["x"].repeat_over_time(1))?
             .mean(&[0]);
         let target = &inputs["target"];
-        Ok(Outputs::loss(loss::mean_squared_error(&y, target)))
+        Ok(Outputs::loss(loss::mse(&y, target)))
     })
     .batch_size(4)
     .input("x", DType::F32, [2])
     .input("target", DType::F32, [1])
-    .optimizer(Lars { momentum: 0.9 }, 0.1);
+    .optimizer(Lars::default());
 
     let mut store = VarStore::new(spikelet::device::cpu()?);
     let mut train = step.compile(&mut store)?;
@@ -56,7 +68,7 @@ fn main() -> Result<()> {
     let schedule = LrSchedule::from(Exponential { gamma: 0.97 });
     let mut loss = f64::INFINITY;
     for k in 0..200 {
-        train.set_learning_rate_factor(schedule.factor(f64::from(k), 200.0));
+        train.set_lr_factor(schedule.factor(f64::from(k), 200.0));
         let batch = [
             ("x", HostTensor::F32(&x)),
             ("target", HostTensor::F32(&target)),

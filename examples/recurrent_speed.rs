@@ -77,7 +77,7 @@ fn main() -> Result<()> {
         .sequence("spikes", DType::F32, [time_steps, INPUTS])
         .input("labels", DType::I64, [])
         .precision(precision)
-        .optimizer(Adam::default(), 1e-3)
+        .optimizer(Adam::new(1e-3))
     };
     let mut store = VarStore::new(device.clone());
     let mut train = step(false).compile(&mut store)?;

@@ -44,9 +44,9 @@ fn main() -> Result<()> {
     let settings = Settings {
         epochs: 6,
         batch_size: 32,
-        learning_rate: 1e-2,
+        optimizer: Adam::new(1e-2).into(),
         clip_norm: Some(1.0),
-        ..Settings::default() // Adam; the learning rate follows a cosine
+        ..Settings::default() // the learning rate follows a cosine
     };
     let data = waves(1920)?;
     let report = Trainer::over(step, settings)

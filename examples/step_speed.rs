@@ -31,13 +31,13 @@ fn main() -> Result<()> {
             .trace_encoded(&*module, &Poisson, &inputs["images"], T)?
             .mean();
         let labels = &inputs["labels"];
-        Ok(Outputs::loss(loss::mse(&scores, labels))
+        Ok(Outputs::loss(loss::mse_one_hot(&scores, labels))
             .metric("accuracy", metric::accuracy(&scores, labels)))
     })
     .batch_size(N)
     .input("images", DType::F32, [1, 28, 28])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 2e-3);
+    .optimizer(Adam::new(2e-3));
 
     let digits = synthetic::digits_of(0, N, 1).train;
     let loader = DataLoader::new(

@@ -38,11 +38,9 @@ fn main() -> Result<()> {
 
     // Both steps use the tensors of one store.
     let mut store = VarStore::new(spikelet::device::find("auto", 0)?);
-    let mut teach = lesson
-        .optimizer(Adam::default(), 1e-2)
-        .compile(&mut store)?;
+    let mut teach = lesson.optimizer(Adam::new(1e-2)).compile(&mut store)?;
     let mut learn = distillation
-        .optimizer(Adam::default(), 1e-2)
+        .optimizer(Adam::new(1e-2))
         .freeze("teacher.*")
         .compile(&mut store)?;
     for (name, step) in [("teacher", &mut teach), ("student", &mut learn)] {

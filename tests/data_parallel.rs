@@ -53,8 +53,7 @@ fn settings(batch_size: usize, epochs: usize) -> Settings {
         time_steps: 3,
         encoder: Direct.into(),
         schedule: LrSchedule::default(),
-        optimizer: Sgd::default().into(),
-        learning_rate: 0.05,
+        optimizer: Sgd::new(0.05).into(),
         ..Settings::default()
     }
 }
@@ -128,7 +127,7 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
     // Three whole batches and a rest, with draws.
     let data = synthetic::digits_of(0, 64, 1700);
     let still = Settings {
-        learning_rate: 1e-30,
+        optimizer: Sgd::new(1e-30).into(),
         encoder: Poisson.into(),
         ..settings(8, 1)
     };

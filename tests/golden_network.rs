@@ -93,7 +93,7 @@ fn csnn() -> Result<Case> {
         input: "x",
         time_steps: 4,
         scores: "output",
-        loss: loss::mse,
+        loss: loss::mse_one_hot,
     })
 }
 

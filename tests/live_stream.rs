@@ -59,7 +59,7 @@ fn a_recording_sample_by_sample_has_the_spikes_of_the_recording_at_once() -> Res
     .batch_size(1)
     .sequence("x", DType::F32, [T, INPUTS])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-2);
+    .optimizer(Adam::new(1e-2));
     let mut cochlea = Cochlea::new(CochleaConfig {
         channels: INPUTS,
         ..CochleaConfig::default()

@@ -15,7 +15,7 @@ fn settings() -> Settings {
         epochs: 2,
         time_steps: TIME_STEPS,
         batch_size: 32,
-        learning_rate: 1e-2,
+        optimizer: Adam::new(1e-2).into(),
         schedule: LrSchedule::default(),
         ..Settings::default()
     }

@@ -15,7 +15,7 @@ fn settings() -> Settings {
         time_steps: 4,
         batch_size: 32,
         epochs: 2,
-        learning_rate: 1e25,
+        optimizer: Adam::new(1e25).into(),
         schedule: LrSchedule::default(),
         encoder: Direct.into(),
         ..Settings::default()

@@ -33,7 +33,7 @@ fn step() -> Step<'static> {
     })
     .input("x", DType::F32, [INPUTS])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
 }
 
 /// What is observed on a device.
@@ -126,7 +126,7 @@ fn operations_of_convolutions(device: Arc<dyn Backend>) -> Result<Vec<(String, f
         Ok(Outputs::loss(y.mean_all()))
     })
     .input("x", DType::F32, [1, 9, 9])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
     .monitor(Monitor::SynapticOperations, "*");
     let x = Field::new("x", ElementType::F32, [1, 9, 9]);
     let data = InMemory::new("eighths").with(x, eighths(N * 81, 5))?;

@@ -38,7 +38,7 @@ fn trained(
         let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
         let scores = cx.child("class", |cx| class.forward(cx, &h))?.mean(&[0]);
         let value = cx.child("value", |cx| value.forward(cx, &h))?.mean(&[0]);
-        let error = loss::mean_squared_error(&value, &inputs["values"]);
+        let error = loss::mse(&value, &inputs["values"]);
         Ok(
             Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]) + error)
                 .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))
@@ -49,14 +49,13 @@ fn trained(
     .sequence("frames", DType::F32, [T, 2, 9, 9])
     .input("labels", DType::I64, [])
     .input("values", DType::F32, [1])
-    .optimizer(AdamW::new(0.01), 1e-2)
+    .optimizer(AdamW::new(1e-2))
     .group(
         "class.*",
         Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.05)
         },
-        0.05,
     )
     .no_weight_decay_on_vectors()
     .accumulate(2)

@@ -45,7 +45,7 @@ fn step(net: &Sequential, samples: usize) -> Step<'_> {
     })
     .batch_size(samples)
     .sequence("x", DType::F32, [STEPS, INPUTS])
-    .optimizer(Adam::default(), 0.1)
+    .optimizer(Adam::new(0.1))
 }
 
 /// Pseudorandom spikes.

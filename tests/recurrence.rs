@@ -261,7 +261,7 @@ fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
     .batch_size(BATCH)
     .sequence("x", DType::F32, [STEPS, FEATURES])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 0.3);
+    .optimizer(Adam::new(0.3));
     let mut store = VarStore::new(device::cpu()?);
     let mut train = step.compile(&mut store)?;
     let x: Vec<f32> = values(SHAPE.iter().product(), 9)

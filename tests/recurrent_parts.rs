@@ -73,7 +73,7 @@ fn trained(
     .batch_size(N / ranks)
     .input("x", DType::F32, [INPUTS])
     .input("target", DType::F32, [2])
-    .optimizer(Adam::default(), 1e-2)
+    .optimizer(Adam::new(1e-2))
     .rank(RankInfo { rank, ranks }, false)
     .compile(&mut store)?;
     for number in 0..4 {

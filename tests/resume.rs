@@ -116,8 +116,7 @@ fn saving_often_or_seldom_does_not_change_the_result() -> Result<()> {
 fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     let settings = Settings {
-        learning_rate: 1e30,
-        optimizer: Sgd::default().into(),
+        optimizer: Sgd::new(1e30).into(),
         ..settings(1)
     };
     let data = synthetic::digits_of(0, 512, 128);
@@ -141,7 +140,7 @@ fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     train(folder.path(), settings(1), 2, false)?;
     let other = Settings {
-        learning_rate: 0.5,
+        optimizer: Adam::new(0.5).into(),
         seed: 3,
         ..settings(2)
     };
@@ -517,8 +516,7 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     assert!(folder.path().join("best.safetensors").exists());
     // It begins, and ends before its first checkpoint.
     let runs_away = Settings {
-        learning_rate: 1e30,
-        optimizer: Sgd::default().into(),
+        optimizer: Sgd::new(1e30).into(),
         ..settings(1)
     };
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));

@@ -88,7 +88,7 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
 
 #[test]
 fn scores_are_a_row_for_each_label() {
-    for apply in [loss::cross_entropy, loss::mse] {
+    for apply in [loss::cross_entropy, loss::mse_one_hot] {
         let tracer = Tracer::new(DType::F32);
         let scores = tracer.input("scores", DType::F32, [4, 3, 1, 1]);
         let labels = tracer.input("labels", DType::I64, [4]);

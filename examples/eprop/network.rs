@@ -100,7 +100,7 @@ pub fn step(options: &Options, method: Method) -> Step<'static> {
     .sequence("x", DType::F32, [t, task.inputs()])
     .sequence("target", DType::F32, [t, task.outputs()])
     .sequence("weight", DType::F32, [t])
-    .optimizer(Adam::default(), options.rate)
+    .optimizer(Adam::new(options.rate))
 }
 
 /// Sets the weights before training, which are the same for all methods.

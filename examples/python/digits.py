@@ -18,7 +18,7 @@ net = spikelet.Sequential(
 )
 print(net)
 
-trainer = spikelet.Trainer(net, epochs=3, batch_size=64, time_steps=8, learning_rate=3e-3, device="auto")
+trainer = spikelet.Trainer(net, epochs=3, batch_size=64, time_steps=8, lr=3e-3, device="auto")
 report = trainer.fit(digits)
 print(report)
 

@@ -26,8 +26,8 @@ step = Step(
     {"x": Step.sequence(T, 2), "y": Step.input(1), "penalty": Step.shared()},
     batch_size=N,
     optimizer={"name": "adamw", "weight_decay": 1e-3},
-    learning_rate=5e-3,
-    groups=[{"parameters": "1.*", "learning_rate": 1e-3, "constants": {"weight_decay": 0.0}}],
+    lr=5e-3,
+    groups=[{"parameters": "1.*", "lr": 1e-3, "constants": {"weight_decay": 0.0}}],
     clip_norm=1.0,
 )
 train = step.compile(device="auto")
@@ -35,7 +35,7 @@ train = step.compile(device="auto")
 rng = np.random.default_rng(0)
 for epoch in range(10):
     metrics = spikelet.EpochMetrics()
-    train.set_learning_rate_factor(1.0 - epoch / 10)
+    train.set_lr_factor(1.0 - epoch / 10)
     for _ in range(50):
         x = 2 * rng.random((N, 2), dtype=np.float32)
         y = np.sin(x.sum(1, keepdims=True))

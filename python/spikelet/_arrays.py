@@ -105,13 +105,13 @@ def as_batch(x: Array, sequences: bool, y: Any = None, what: str = "x") -> Array
     return x.swapaxes(0, 1)
 
 
-def as_json(value: Any, names: Mapping[str, str] = {}) -> str:
-    """JSON; an error names the argument that has no place in it. `names` are those of arguments with another key."""
+def as_json(value: Any) -> str:
+    """JSON; an error names the argument that has no place in it."""
     try:
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
         path, wrong = _misfit(value, "") or ("settings", value)
-    path = names.get(path, path.rpartition(".")[2])
+    path = path.rpartition(".")[2]
     if isinstance(wrong, float):
         raise ValueError(f"{path}: {wrong} was given\n  help: give a finite number")
     raise TypeError(f"{path}: {type(wrong).__name__} was given\n  help: give numbers, strings, lists and dictionaries")

@@ -414,7 +414,7 @@ class Network:
         if encoder is not None:
             settings["encoder"] = json.loads(_native.words_item(encoder))
         if loss is not None:
-            if loss == "mse":
+            if loss.replace("_", "-") == "mse-one-hot":
                 settings["loss"].pop("label_smoothing", None)
             settings["loss"]["name"] = loss
         settings["training"].update({key: value for key, value in training.items() if value is not None})
@@ -658,7 +658,7 @@ class Network:
         time_steps, encoder, sequences
             As in `predict`.
         loss : str, optional
-            `"mse"`, `"cross-entropy"` or `"tet"`; by default that of the training.
+            `"mse-one-hot"`, `"cross-entropy"`, `"focal"` or `"tet"`; by default that of the training.
 
         Returns
         -------

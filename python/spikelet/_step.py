@@ -11,7 +11,7 @@ from . import _native
 from ._arrays import as_json
 from ._network import Network, PathLike
 from ._train_step import Input, TrainStep, as_input, longest, padded, update
-from ._trainer import FitReport
+from ._trainer import FitReport, _optimizer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,11 +39,11 @@ class Step:
         The number of samples of a batch. A compiled step takes others as well, such as a smaller last batch: it is compiled
         again for each of the last four sizes.
     optimizer : str or mapping
-        The optimizer of all parameters that are in no group, with constants.
-    learning_rate : float
-        Its learning rate.
+        The optimizer of all parameters that are in no group: its name, or a table with `name`, `lr` and constants.
+    lr : float, optional
+        The learning rate of the optimizer, by default 1e-3; also a key of `optimizer`.
     groups : sequence of mapping
-        Parameters with other settings: `{"parameters": "*.bias", "learning_rate": 1e-4}`, `{"parameters": "fc.*",
+        Parameters with other settings: `{"parameters": "*.bias", "lr": 1e-4}`, `{"parameters": "fc.*",
         "frozen": True}`; also `optimizer` and `constants`. The first that matches applies.
     clip_norm, clip_value : float, optional
         Gradient clipping.
@@ -154,7 +154,7 @@ class Step:
         *,
         batch_size: int,
         optimizer: str | Mapping[str, Any] = "adam",
-        learning_rate: float = 1e-3,
+        lr: float | None = None,
         groups: Sequence[Mapping[str, Any]] = (),
         clip_norm: float | None = None,
         clip_value: float | None = None,
@@ -178,17 +178,13 @@ class Step:
         }
         for name in [name for name, one in self._inputs.items() if one.lengths]:
             self._inputs.setdefault(f"{name}_length", Input((), "i64"))
-        constants = {} if isinstance(optimizer, str) else dict(optimizer)
-        name = optimizer if isinstance(optimizer, str) else str(constants.pop("name", "adam"))
         self._definition: dict[str, Any] = {
             "inputs": [
                 {"name": name, "dtype": one.dtype, "shape": list(one.shape), "kind": one.kind}
                 for name, one in self._inputs.items()
             ],
             "batch_size": batch_size,
-            "optimizer": name,
-            "constants": constants,
-            "learning_rate": learning_rate,
+            "optimizer": {"name": "adam", "lr": 1e-3, **_optimizer(optimizer, lr)},
             "groups": [dict(group) for group in groups],
             "clip_norm": clip_norm,
             "clip_value": clip_value,

@@ -287,7 +287,7 @@ class TrainStep:
         """The number of updates."""
         return self._native.step
 
-    def set_learning_rate_factor(self, factor: float) -> None:
+    def set_lr_factor(self, factor: float) -> None:
         """Multiplies the learning rates of all groups from the next update on.
 
         Parameters
@@ -295,7 +295,7 @@ class TrainStep:
         factor : float
             The factor of a schedule.
         """
-        self._native.set_learning_rate_factor(factor)
+        self._native.set_lr_factor(factor)
 
     @property
     def parameters(self) -> list[str]:

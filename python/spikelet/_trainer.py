@@ -120,10 +120,19 @@ def _table(value: Named | Encoder | None) -> dict[str, Any]:
     return dict(value)
 
 
+def _optimizer(optimizer: Named | None, lr: float | None) -> dict[str, Any]:
+    """The table of an optimizer with its learning rate."""
+    table = _table(optimizer)
+    if lr is not None:
+        if "lr" in table:
+            raise ValueError("lr: it was given twice, once as a key of `optimizer`\n  help: leave one of them out")
+        table["lr"] = lr
+    return table
+
+
 def _group(group: Mapping[str, Any]) -> dict[str, Any]:
     """A group of parameters with the keys of a file."""
-    named = {"learning_rate": "lr", "optimizer": "name"}
-    table = {named.get(key, key): value for key, value in group.items() if key != "constants"}
+    table = {"name" if key == "optimizer" else key: value for key, value in group.items() if key != "constants"}
     return {**table, **group.get("constants", {})}
 
 
@@ -140,18 +149,18 @@ class Trainer:
         Samples of a step.
     time_steps : int, optional
         The length of the sequences that the encoder makes.
-    learning_rate : float, optional
-        The learning rate before the schedule.
+    lr : float, optional
+        The learning rate before the schedule; also a key of `optimizer`.
     optimizer : str or mapping, optional
-        `"adam"`, `"adamw"`, `"sgd"`, `"lamb"`, `"lion"`, `"muon"`, …, or a table with `name`, constants such as
+        `"adam"`, `"adamw"`, `"sgd"`, `"lamb"`, `"lion"`, `"muon"`, …, or a table with `name`, `lr`, constants such as
         `weight_decay`, and `clip_norm`.
     groups : sequence of mapping
-        Parameters with other settings, as those of `Step`: `{"parameters": "*.bias", "learning_rate": 1e-4}`,
+        Parameters with other settings, as those of `Step`: `{"parameters": "*.bias", "lr": 1e-4}`,
         `{"parameters": "fc.*", "frozen": True}`; also `optimizer` and `constants`. The first that matches applies.
     schedule : str or mapping, optional
         The learning rate schedule: `"cosine"`, `"constant"`, `"step"`, `"one-cycle"`, …, with constants.
     loss : str or mapping, optional
-        `"mse"` (with one-hot labels), `"cross-entropy"`, or `"tet"`.
+        `"mse-one-hot"`, `"cross-entropy"`, `"focal"` or `"tet"`.
     encoder : str, mapping or Encoder, optional
         How samples become sequences: `"poisson"` (for values from 0 to 1), `"direct"`, …. Sequences have none.
     precision : str, optional
@@ -195,7 +204,7 @@ class Trainer:
     --------
     >>> digits = spikelet.data.load("synthetic", train=512, test=128)
     >>> net = spikelet.Sequential(spikelet.Flatten(), spikelet.Linear(784, 10), spikelet.Lif(tau=2.0))
-    >>> trainer = spikelet.Trainer(net, epochs=3, batch_size=32, time_steps=4, learning_rate=0.01, progress=False)
+    >>> trainer = spikelet.Trainer(net, epochs=3, batch_size=32, time_steps=4, lr=0.01, progress=False)
     >>> report = trainer.fit(digits)
     >>> len(report), report.test_accuracy > 0.5
     (3, True)
@@ -208,7 +217,7 @@ class Trainer:
         epochs: int | None = None,
         batch_size: int | None = None,
         time_steps: int | None = None,
-        learning_rate: float | None = None,
+        lr: float | None = None,
         optimizer: Named | None = None,
         groups: Sequence[Mapping[str, Any]] = (),
         schedule: Named | None = None,
@@ -248,14 +257,12 @@ class Trainer:
         }  # fmt: skip
         tables: dict[str, dict[str, Any]] = {
             "training": {key: value for key, value in training.items() if value is not None},
-            "optimizer": _table(optimizer),
+            "optimizer": _optimizer(optimizer, lr),
             "schedule": _table(schedule),
             "loss": _table(loss),
             "encoder": _table(encoder),
             "data": {},
         }
-        if learning_rate is not None:
-            tables["optimizer"]["lr"] = learning_rate
         if clip_norm is not None:
             tables["optimizer"]["clip_norm"] = clip_norm
         if groups:
@@ -273,7 +280,7 @@ class Trainer:
             tables.setdefault(name, {}).update(table)
         self.net = net
         self._changes = {name: table for name, table in tables.items() if table}
-        as_json(self._changes, {"optimizer.lr": "learning_rate"})  # what is no JSON is an error here
+        as_json(self._changes)  # what is no JSON is an error here
         self._device, self._threads = device, threads
         self._progress = progress
         if goal not in (None, "maximize", "minimize"):

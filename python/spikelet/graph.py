@@ -42,6 +42,7 @@ __all__ = [
     "l1",
     "mean",
     "mse",
+    "mse_one_hot",
     "parameter",
     "r2",
     "rate_bounds",
@@ -90,14 +91,14 @@ def cross_entropy(
 
 
 def mse(given: Var, target: Var) -> Var:
-    """Mean squared error.
+    """Mean squared error of values; `mse_one_hot` is that of labels of classes.
 
     Parameters
     ----------
     given : Var
-        Values, or the scores `[N, classes]`.
+        Values.
     target : Var
-        Values of the same shape, or classes, i64 `[N]`, as vectors with a one.
+        Values of the same shape.
 
     Returns
     -------
@@ -105,6 +106,24 @@ def mse(given: Var, target: Var) -> Var:
         A scalar.
     """
     return _native.loss_of("mse", given, target)
+
+
+def mse_one_hot(scores: Var, labels: Var) -> Var:
+    """Mean squared error of scores and one-hot labels.
+
+    Parameters
+    ----------
+    scores : Var
+        `[N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("mse_one_hot", scores, labels)
 
 
 def l1(given: Var, target: Var) -> Var:

@@ -38,7 +38,7 @@ fn losses(name: &str, dt: f64, train_neurons: bool) -> (f64, f64, Vec<String>) {
     let step = step
         .batch_size(BATCH)
         .input("x", DType::F32, [STEPS * size])
-        .optimizer(Adam::default(), 5e-3);
+        .optimizer(Adam::new(5e-3));
     let mut step = step.compile(&mut store).expect("a program");
     let x = spikes(BATCH * STEPS * size);
     let mut run = || {

@@ -74,7 +74,7 @@ fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
     let settings = Settings {
         time_steps: 4,
         batch_size: 8,
-        learning_rate: 0.1,
+        optimizer: Adam::new(0.1).into(),
         encoder: Direct.into(),
         ..Settings::default()
     };

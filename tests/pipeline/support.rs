@@ -69,7 +69,7 @@ pub fn linear() -> Case {
         settings: Settings {
             time_steps: 6,
             batch_size: 8,
-            learning_rate: 1e-2,
+            optimizer: Adam::new(1e-2).into(),
             encoder: Direct.into(),
             ..Settings::default()
         },

@@ -21,13 +21,14 @@ fn the_network_of_the_tutorial_learns_and_spikes_alike_from_a_constant_image() -
     let devices = [0, 1, 2, 0, 3].map(|k: usize| four[k].clone());
     let images = Images(None);
     let mut net = cifar10_parts::parts(&devices, 4, 2.0);
-    let preset = recipes::find("cifar10-net-spikingflow").expect("it is known");
+    let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
+    let preset = recipe.experiment()?.settings;
     let settings = Settings {
         batch_size: BATCH,
         encoder: Direct.into(),
         time_steps: STEPS,
-        learning_rate: 1e-2,
-        ..preset.experiment()?.settings
+        optimizer: preset.optimizer.with_lr(1e-2).into(),
+        ..preset
     };
     let partition = net.partition(BATCH, Some(2))?;
     let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;

@@ -70,7 +70,7 @@ pub fn train(backend: &Arc<dyn Backend>, case: Case<'_>) -> Result<Trained> {
     .sequence("x", DType::F32, [steps, INPUTS])
     .input("target", DType::F32, [3])
     // Adam divides by the size of gradients, and would make much of their last bits.
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
     .precision(case.precision)
     .memory_budget(case.budget.map(MemoryBudget::Fraction))
     .compile(&mut store)?;

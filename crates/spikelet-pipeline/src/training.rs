@@ -213,17 +213,12 @@ impl PipelineStep {
         &self.flow.timetable.in_flight
     }
 
-    /// Trains on a batch: `step` counts from 1, `learning_rate_factor` multiplies the learning rate of the settings.
+    /// Trains on a batch: `step` counts from 1, `lr_factor` multiplies the learning rate of the settings.
     ///
     /// # Errors
     /// [`PipelineError::BatchSize`], or when a device fails. After a failed device the accumulated gradients
     /// are undefined: create a new step.
-    pub fn run(
-        &mut self,
-        batch: &Batch,
-        step: u64,
-        learning_rate_factor: f64,
-    ) -> Result<StepMetrics> {
+    pub fn run(&mut self, batch: &Batch, step: u64, lr_factor: f64) -> Result<StepMetrics> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
             let given = batch.len();
@@ -273,8 +268,7 @@ impl PipelineStep {
             loss_sum += number(0);
             correct_sum += number(1);
         }
-        self.updates
-            .run(loss_sum, loss_scale, step, learning_rate_factor)?;
+        self.updates.run(loss_sum, loss_scale, step, lr_factor)?;
         self.copies.iter().try_for_each(Replicas::spread)?;
         Ok(StepMetrics::of_classifier(loss_sum, correct_sum, expected))
     }

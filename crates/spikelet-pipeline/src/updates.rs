@@ -103,7 +103,7 @@ impl Updates {
         loss: f64,
         loss_scale: f32,
         step: u64,
-        learning_rate_factor: f64,
+        lr_factor: f64,
     ) -> Result<()> {
         let unscale = f64::from(loss_scale).recip();
         let factor = |x: f64| [x as f32];
@@ -129,7 +129,7 @@ impl Updates {
             [0.0]
         };
         for program in &mut self.updates {
-            feed_scalars(program, &self.settings, step, learning_rate_factor)?;
+            feed_scalars(program, &self.settings, step, lr_factor)?;
             program.set(SKIP, HostTensor::F32(&skip))?;
             if program.has_input(FACTOR) {
                 program.set(FACTOR, HostTensor::F32(&factor(clip * unscale)))?;

@@ -5,9 +5,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Field};
 
-const OF_FIELDS: [&str; 16] = [
-    "default", "table", "required", "main", "unit", "none", "key", "flatten", "rest", "skip",
-    "above", "at_least", "from", "below", "at_most", "to",
+const OF_FIELDS: [&str; 17] = [
+    "default", "table", "required", "kept", "main", "unit", "none", "key", "flatten", "rest",
+    "skip", "above", "at_least", "from", "below", "at_most", "to",
 ];
 
 pub(crate) fn derive<'a>(
@@ -201,7 +201,7 @@ fn declaration(schema: &TokenStream, field: &Field, options: &Options) -> TokenS
         (.., true) => quote!(Rest),
         _ => quote!(Key),
     };
-    let required = options.required;
+    let (required, kept) = (options.required, options.kept);
     quote! {
         #schema::Field {
             key: #key,
@@ -213,6 +213,7 @@ fn declaration(schema: &TokenStream, field: &Field, options: &Options) -> TokenS
             table: #table,
             role: #schema::Role::#role,
             required: #required,
+            kept: #kept,
         }
     }
 }

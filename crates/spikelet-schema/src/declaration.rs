@@ -46,6 +46,8 @@ pub struct Field {
     pub role: Role,
     /// Whether the value must be given.
     pub required: bool,
+    /// Whether a member of a family has the value of the member that it replaces, where a file has none.
+    pub kept: bool,
 }
 
 /// How a field is written.

@@ -84,6 +84,7 @@ pub use registry::{Alias, Around, Entry, Family, Registry, member_to_json, named
 /// |---|---|
 /// | `default = expression` | the default; otherwise that of the type |
 /// | `required` | the field has no default in files |
+/// | `kept` | a member of a family that replaces another one in files keeps the value of the other one: see [`Registry::read_over`] |
 /// | `main` | the value of `{ name = value }` |
 /// | `above`, `at_least`, `from`, `below`, `at_most`, `to` = number | the domain |
 /// | `unit = "steps"` | the unit |

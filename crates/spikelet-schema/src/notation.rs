@@ -197,14 +197,14 @@ pub(crate) fn set(
 ///     #[schema(table = "training", default = 20, at_least = 1)]
 ///     epochs: usize,
 ///     /// The learning rate.
-///     #[schema(table = "optimizer", key = "lr", default = 1e-3, at_least = 0)]
-///     learning_rate: f64,
+///     #[schema(table = "optimizer", default = 1e-3, at_least = 0)]
+///     lr: f64,
 /// }
 ///
 /// let given = Document::from_toml("run.toml", "[training]\nepochs = 3\n[network]\nname = \"csnn\"")?;
 /// let mut settings = Settings::default();
 /// read_tables(&mut settings, given.root(), &["network"]).map_err(|error| given.error(error))?;
-/// assert_eq!(settings, Settings { epochs: 3, learning_rate: 1e-3 });
+/// assert_eq!(settings, Settings { epochs: 3, lr: 1e-3 });
 /// assert_eq!(to_json(&settings)["optimizer"]["lr"], 1e-3);
 /// # Ok::<(), spikelet_schema::document::DocumentError>(())
 /// ```

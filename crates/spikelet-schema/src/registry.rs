@@ -177,6 +177,8 @@ pub struct Registry<T: ?Sized + 'static> {
     pub entries: &'static [Entry<T>],
     /// Other names of members.
     pub aliases: &'static [Alias],
+    /// Names of other things that are no members, each with the help of its error.
+    pub mistaken: &'static [(&'static str, &'static str)],
     /// The struct around members whose tables have one of its keys.
     pub around: Option<Around<T>>,
 }
@@ -275,8 +277,17 @@ impl<T: ?Sized> Registry<T> {
             return Err(node.wrong(key, expected));
         };
         let name = named.text("name")?;
-        let entry = self.find(name);
-        let entry = entry.map_err(|error| error.located().or_at(named.span.clone()))?;
+        let entry = self.find(name).map_err(|error| {
+            let help = self
+                .mistaken
+                .iter()
+                .find(|(other, _)| find(name, [*other]).is_some());
+            let located = match help {
+                Some((_, help)) => Located::other(error.problem(), *help),
+                None => error.located(),
+            };
+            located.or_at(named.span.clone())
+        })?;
         let is_around = |around: &&Around<T>| {
             let mut fields = around.declaration.fields.iter();
             fields.any(|f| f.role != Role::Flatten && node.get(f.key).is_some())
@@ -350,7 +361,47 @@ impl<T: Family + ?Sized> Registry<T> {
     }
 
     /// A member with some of its fields changed, or another one: the table of a file over the present value. A table without
-    /// `name` has fields of the present member.
+    /// `name` has fields of the present member. Another member starts from its defaults, but for fields that are `kept`.
+    ///
+    /// ```
+    /// use spikelet_schema::{Record, Schema, document::Node, registry};
+    /// trait Shape: Record {
+    ///     fn size(&self) -> [f64; 2];
+    /// }
+    /// /// A square.
+    /// #[derive(Schema)]
+    /// struct Square {
+    ///     /// The length of a side.
+    ///     #[schema(default = 1.0, above = 0, kept)]
+    ///     side: f64,
+    /// }
+    /// /// A rectangle.
+    /// #[derive(Schema)]
+    /// struct Rectangle {
+    ///     /// The length of a side.
+    ///     #[schema(default = 1.0, above = 0, kept)]
+    ///     side: f64,
+    ///     /// The length of the other side.
+    ///     #[schema(default = 2.0, above = 0)]
+    ///     other: f64,
+    /// }
+    /// impl Shape for Square {
+    ///     fn size(&self) -> [f64; 2] {
+    ///         [self.side; 2]
+    ///     }
+    /// }
+    /// impl Shape for Rectangle {
+    ///     fn size(&self) -> [f64; 2] {
+    ///         [self.side, self.other]
+    ///     }
+    /// }
+    /// registry! { static SHAPES: dyn Shape = "shape" { Square, Rectangle } }
+    ///
+    /// let name = |name: &str| Node::from_json(&serde_json::json!({ "name": name }));
+    /// let read = SHAPES.read_over("shape", &Square { side: 3.0 }, &name("rectangle")?)?;
+    /// assert_eq!(read.size(), [3.0, 2.0]);
+    /// # Ok::<(), spikelet_schema::document::Located>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Registry::read`].
@@ -364,7 +415,12 @@ impl<T: Family + ?Sized> Registry<T> {
         };
         match node.get("name") {
             None if node.entries().is_none() => self.read(key, node),
-            Some(name) if !of_present(name) => self.read(key, node),
+            Some(name) if !of_present(name) => {
+                let entry = name.as_text().and_then(|name| self.find(name).ok());
+                let fields = entry.map_or(vec![], |entry| entry.declaration.all_fields());
+                let is_kept = |key: &str| fields.iter().any(|f| f.kept && f.key == key);
+                self.read(key, &node.over(&own.only(is_kept)))
+            }
             _ => self.read(key, &node.without("name").over(&own)),
         }
     }
@@ -473,8 +529,8 @@ macro_rules! entry {
 }
 
 /// Declares the [`Registry`] of a family: the trait of its members, its name in messages, the types of the members, and other
-/// names of members, with the fields that differ from the defaults, and a struct around members ([`Around`]). The trait has
-/// [`Record`] as a supertrait.
+/// names of members, with the fields that differ from the defaults, names of other things with the help of their error, and a struct
+/// around members ([`Around`]). The trait has [`Record`] as a supertrait.
 ///
 /// ```text
 /// registry! {
@@ -496,6 +552,7 @@ macro_rules! registry {
     (
         $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal { $($(#[$cfg:meta])? $member:path),* $(,)? }
         $(or { $($alias:literal = $of:literal, $fields:literal);* $(;)? })?
+        $(mistaken { $($mistaken:literal = $help:literal);* $(;)? })?
         $(around { $around:path })?
     ) => {
         $(#[$doc])*
@@ -503,6 +560,7 @@ macro_rules! registry {
             family: $name,
             entries: &[$($(#[$cfg])? $crate::entry!($member)),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
+            mistaken: &[$($(($mistaken, $help)),*)?],
             around: $crate::registry!(@around $($around)?),
         };
 
@@ -550,6 +608,7 @@ macro_rules! members {
             $($(#[cfg($cfg:meta)])? $module:ident: $member:ident $(, $more:ident)*;)*
         }
         $(or $aliases:tt)?
+        $(mistaken $mistaken:tt)?
     ) => {
         $(
             $(#[cfg($cfg)])?
@@ -560,6 +619,7 @@ macro_rules! members {
 
         $crate::registry! {
             $(#[$doc])* $visible static $registry: $family = $name { $($(#[cfg($cfg)])? $member),* } $(or $aliases)?
+            $(mistaken $mistaken)?
         }
     };
 }

@@ -74,7 +74,7 @@ pub trait Engine: Any {
 impl Engine for TrainStep {
     fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics> {
         self.set_batches(step - 1);
-        self.set_learning_rate_factor(factor);
+        self.set_lr_factor(factor);
         self.start_batch(batch)
     }
 

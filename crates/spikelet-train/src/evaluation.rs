@@ -84,11 +84,11 @@ impl Step<'_> {
     /// let net = Linear::new(2, 1);
     /// let step = Step::new(|cx, inputs| {
     ///     let y = net.forward(cx, &inputs["x"])?;
-    ///     Ok(Outputs::loss(loss::mean_squared_error(&y, &inputs["y"])))
+    ///     Ok(Outputs::loss(loss::mse(&y, &inputs["y"])))
     /// })
     /// .input("x", DType::F32, [2])
     /// .input("y", DType::F32, [1])
-    /// .optimizer(Sgd::default(), 0.1);
+    /// .optimizer(Sgd::new(0.1));
     /// let data = InMemory::new("sums")
     ///     .with(Field::new("x", ElementType::F32, [2]), vec![0.5; 2000])?
     ///     .with(Field::new("y", ElementType::F32, [1]), vec![1.0; 1000])?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// ```
 /// use spikelet_train::{ParameterGroup, Settings};
 /// let biases = ParameterGroup {
-///     learning_rate: Some(1e-4),
+///     lr: Some(1e-4),
 ///     ..ParameterGroup::new("*.bias")
 /// };
 /// let settings = Settings { groups: vec![biases], ..Settings::default() };
@@ -29,8 +29,8 @@ pub struct ParameterGroup {
     #[schema(key = "name")]
     pub optimizer: Option<String>,
     /// The learning rate before the schedule.
-    #[schema(key = "lr", at_least = 0)]
-    pub learning_rate: Option<f64>,
+    #[schema(at_least = 0)]
+    pub lr: Option<f64>,
     /// Whether the parameters keep their initial values.
     pub frozen: bool,
     /// Constants of the optimizer.
@@ -38,7 +38,7 @@ pub struct ParameterGroup {
     pub constants: Map<String, Value>,
 }
 
-/// The keys with the names of the fields, and constants in a table of their own.
+/// The keys with the names of before, and constants in a table of their own.
 fn earlier(table: &Node) -> Option<Node> {
     let mut table = table.clone();
     for (field, key) in [("optimizer", "name"), ("learning_rate", "lr")] {
@@ -61,7 +61,8 @@ impl ParameterGroup {
         }
     }
 
-    /// Its optimizer, where `main` is that of the other parameters. Another one than `main` starts from its defaults.
+    /// Its optimizer, where `main` is that of the other parameters. Another one than `main` starts from its defaults, with the
+    /// learning rate of `main`.
     ///
     /// # Errors
     /// When the optimizer or a constant is unknown, or a constant is outside its domain.
@@ -71,9 +72,13 @@ impl ParameterGroup {
         table.extend(name.map(|name| ("name".to_string(), name)));
         let read = Node::from_json(&table.into())
             .and_then(|table| OPTIMIZERS.read_over("optimizer", main, &table));
-        read.map_err(|error| {
+        let read = read.map_err(|error| {
             let group = format!("group `{}` of parameters", self.parameters);
             Error::invalid(group, error.problem.to_string(), error.problem.help())
+        })?;
+        Ok(match self.lr {
+            Some(lr) => read.with_lr(lr),
+            None => read,
         })
     }
 }

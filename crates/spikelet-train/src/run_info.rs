@@ -121,7 +121,7 @@ impl RunInfo {
         }
         let file = folder.join(EXPERIMENT);
         let experiment = match checkpoint.is_none() && file.is_file() {
-            true => Experiment::read(file).ok().map(Box::new),
+            true => Experiment::read_of_run(&file).ok().map(Box::new),
             false => None,
         };
         let epochs = checkpoint.as_ref().map(CheckpointInfo::epochs);

@@ -35,9 +35,6 @@ pub struct Settings {
     /// How parameters are updated.
     #[schema(flatten, table = "optimizer", default = Adam::default().into())]
     pub optimizer: Member<dyn Optimizer>,
-    /// Learning rate before the schedule.
-    #[schema(table = "optimizer", key = "lr", default = 2e-3, at_least = 0)]
-    pub learning_rate: f64,
     /// Whether weight decay applies to parameters of fewer than two axes too: biases, normalization and constants of neurons.
     #[schema(table = "optimizer", default = true)]
     pub bias_decay: bool,
@@ -261,7 +258,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::optim::Sgd;
-    use spikelet_nn::loss::{Mse, Tet};
+    use spikelet_nn::loss::{MseOneHot, Tet};
 
     #[test]
     fn weight_decay_can_exclude_biases_and_normalization() {
@@ -269,6 +266,7 @@ mod tests {
             momentum: 0.9,
             nesterov: true,
             weight_decay: 5e-4,
+            ..Sgd::default()
         };
         let settings = |bias_decay| Settings {
             optimizer: sgd.into(),
@@ -297,7 +295,7 @@ mod tests {
         let tet = |epsilon| Tet {
             cross_entropy: smoothed(epsilon),
         };
-        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(Mse.into()));
+        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(MseOneHot.into()));
         assert!(!check(tet(1.0).into()) && !check(smoothed(f64::NAN).into()));
     }
 }

@@ -50,7 +50,7 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// let net = Sequential::new().add(Linear::new(2, 16)).add(Lif::new(2.0)).add(Linear::new(16, 1));
 /// let step = Step::new(|cx, inputs| {
 ///     let y = net.forward(cx, &inputs["x"])?.mean(&[0]);
-///     let loss = loss::mean_squared_error(&y, &inputs["y"]);
+///     let loss = loss::mse(&y, &inputs["y"]);
 ///     Ok(Outputs::loss(loss).metric("r2", metric::r2(&y, &inputs["y"])))
 /// });
 ///
@@ -61,7 +61,7 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// let data: Arc<dyn Dataset> = Arc::new(recordings);
 ///
 /// // A fifth of the samples validates.
-/// let settings = Settings { epochs: 3, batch_size: 16, learning_rate: 1e-2, validation: 0.2, ..Settings::default() };
+/// let settings = Settings { epochs: 3, batch_size: 16, optimizer: Adam::new(1e-2).into(), validation: 0.2, ..Settings::default() };
 /// let report = Trainer::over(step, settings)
 ///     .monitor("r2", Goal::Maximize)
 ///     .fit(&data)?;

@@ -64,7 +64,7 @@ fn every_step_epoch_and_checkpoint_is_reported() -> Result<()> {
 fn a_run_without_improvement_stops_early_and_stays_so_when_it_is_resumed() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let still = Settings {
-        learning_rate: 0.0,
+        optimizer: Adam::new(0.0).into(),
         ..settings(9)
     };
     let trainer = || {
@@ -99,7 +99,7 @@ fn a_run_starts_from_the_weights_of_another() -> Result<()> {
         .fit(&digits())?;
     let checkpoint = first.checkpoint.clone().expect("the run has a folder");
     let still = Settings {
-        learning_rate: 0.0,
+        optimizer: Adam::new(0.0).into(),
         ..settings(1)
     };
     let second = Trainer::new(net(), still.clone())

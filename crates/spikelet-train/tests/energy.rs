@@ -60,7 +60,7 @@ fn step() -> Step<'static> {
         Ok(Outputs::loss(net.forward(cx, &inputs["x"])?.mean_all()))
     })
     .sequence("x", DType::F32, [T, 1, 8, 8])
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
 }
 
 /// The inputs of a case, `[N, T, 8, 8]`.

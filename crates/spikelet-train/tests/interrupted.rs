@@ -59,14 +59,13 @@ impl Run {
         .batch_size(N)
         .input("images", DType::F32, [1, 28, 28])
         .input("labels", DType::I64, [])
-        .optimizer(AdamW::new(0.01), 1e-2)
+        .optimizer(AdamW::new(1e-2))
         .group(
             "5.*",
             Sgd {
                 momentum: 0.9,
-                ..Sgd::default()
+                ..Sgd::new(5e-2)
             },
-            5e-2,
         )
         .no_weight_decay_on_vectors()
         .accumulate(ACCUMULATED)
@@ -106,8 +105,7 @@ impl Run {
                 self.batches() % BATCHES_OF_EPOCH,
             );
             let mut batches = self.loader.epoch(epoch as u64, first);
-            self.train
-                .set_learning_rate_factor(1.0 / (1 + epoch) as f64);
+            self.train.set_lr_factor(1.0 / (1 + epoch) as f64);
             while self.batches() < end
                 && let Some(batch) = batches.next().transpose()?
             {

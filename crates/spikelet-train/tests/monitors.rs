@@ -33,7 +33,7 @@ fn step(samples: usize) -> Step<'static> {
     .batch_size(samples)
     .input("images", DType::F32, [1, 28, 28])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
     .seed(1)
 }
 
@@ -118,7 +118,7 @@ fn potentials_are_those_of_the_neurons() -> Result<()> {
     })
     .batch_size(2)
     .sequence("x", DType::F32, [3, 1])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
     .monitor(Monitor::Potential, "*");
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     let mut eval = step.compile_eval(&mut store)?;
@@ -196,7 +196,7 @@ fn a_rate_is_exact_where_the_number_of_spikes_is_no_f32() -> Result<()> {
     })
     .batch_size(SAMPLES)
     .input("x", DType::F32, [NEURONS])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
     .monitor(Monitor::Rate, "if")
     .monitor(Monitor::Neurons, "if");
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);

@@ -54,7 +54,7 @@ fn step(propagation: Propagation) -> Step<'static> {
     .batch_size(N)
     .input("images", DType::F32, [1, 28, 28])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
     .propagation(propagation)
 }
 

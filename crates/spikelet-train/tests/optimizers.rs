@@ -14,6 +14,7 @@ use spikelet_train::optim::{
     scalar_inputs_of, update_with_prefix,
 };
 use std::path::Path;
+use std::sync::Arc;
 
 const PARAMETERS: [&str; 4] = ["wide", "tall", "kernel", "bias"];
 
@@ -238,12 +239,23 @@ fn a_gradient_of_zero_is_finite_in_every_optimizer() -> Result<()> {
 /// SGD with a learning rate for each row, which decreases with the norm of the row's gradients.
 #[derive(Debug, Schema)]
 struct RowScaled {
+    /// The learning rate.
+    #[schema(default = 1.0, at_least = 0, kept)]
+    lr: f64,
     /// The number of results, of which 2 are right.
     #[schema(default = 2)]
     results: usize,
 }
 
 impl Optimizer for RowScaled {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("squares", &weight[..1])]
     }
@@ -262,7 +274,7 @@ impl Optimizer for RowScaled {
 
 #[test]
 fn a_state_has_its_own_shape() -> Result<()> {
-    let optimizer = RowScaled { results: 2 };
+    let optimizer = RowScaled::default();
     let weight = [("w", Tensor::f32([2, 2], [1.0, 2.0, 3.0, 4.0]))];
     let mut steps = Steps::new(&optimizer, &weight, Precision::F32)?;
     for step in 1..=2 {
@@ -291,7 +303,11 @@ fn a_state_has_its_own_shape() -> Result<()> {
 fn an_update_with_too_few_or_too_many_results_is_an_error() {
     for results in [0, 1, 3] {
         let weight = [("fc.weight", Tensor::f32([2, 2], [1.0; 4]))];
-        let refused = Steps::new(&RowScaled { results }, &weight, Precision::F32).err();
+        let optimizer = RowScaled {
+            results,
+            ..RowScaled::default()
+        };
+        let refused = Steps::new(&optimizer, &weight, Precision::F32).err();
         let problem = refused.expect("the number is wrong").to_string();
         for part in [
             "row-scaled",

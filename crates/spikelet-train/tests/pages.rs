@@ -13,8 +13,8 @@ use std::path::Path;
 const HEAD: &str = "\
 # Settings
 
-All keys of [experiment files](experiments.md), by table. In Rust they are the fields of `Settings` and of the parts of an `Experiment`;
-`lr` is the field `learning_rate`. Defaults are those of `mnist-fc`; a network may have its own: `spikelet config NETWORK` prints them.
+All keys of [experiment files](experiments.md), by table. In Rust they are the fields of `Settings` and of the parts of an `Experiment`.
+Defaults are those of `mnist-fc`; a network may have its own: `spikelet config NETWORK` prints them.
 The word for a value that is not set is behind \"or\".
 
 This page is printed from the declarations of the types: `SPIKELET_WRITE=1 cargo test -p spikelet-train pages`.
@@ -48,7 +48,7 @@ fn page() -> String {
         ),
         (
             "Optimizers",
-            "`optimizer.name`. On the command line, `--optimizer NAME:KEY=VALUE,…`. In Rust, `Sgd::default().into()`; the types are in \
+            "`optimizer.name`. On the command line, `--optimizer NAME:KEY=VALUE,…`. In Rust, `Sgd::new(0.1).into()`; the types are in \
              `spikelet::optim`.",
             family(&OPTIMIZERS),
         ),

@@ -46,7 +46,7 @@ fn step() -> Step<'static> {
     })
     .input("x", DType::F32, [INPUTS])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
 }
 
 /// The loader of N samples, and a store with known weights.
@@ -471,7 +471,7 @@ fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
         Ok(Outputs::loss(y.mean_all()).output("y", &y))
     })
     .sequence("x", DType::F32, [T, INPUTS])
-    .optimizer(Sgd::default(), 0.1);
+    .optimizer(Sgd::new(0.1));
     let x = f32s(&eighths(T * INPUTS, 3));
     let field = Field::new("x", ElementType::F32, [T, INPUTS]).sequence();
     let data = InMemory::new("one").with(field, x.clone())?;

@@ -7,6 +7,7 @@ use spikelet_data::{
 use spikelet_nn::layer::{RadLif, SparchReadout, TimeDistributed};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
+use spikelet_train::optim::Adam;
 use spikelet_train::{FitReport, Settings, Trainer, evaluate};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ fn settings() -> Settings {
     let mut settings = Settings {
         batch_size: 6,
         epochs: 3,
-        learning_rate: 0.02,
+        optimizer: Adam::new(0.02).into(),
         ..Settings::default()
     };
     settings.use_sequences(4);

@@ -56,7 +56,7 @@ fn step(net: &Arc<Sequential>) -> Step<'static> {
     })
     .input("images", DType::F32, [1, 28, 28])
     .input("labels", DType::I64, [])
-    .optimizer(Adam::default(), 1e-3)
+    .optimizer(Adam::new(1e-3))
 }
 
 fn monitored(step: Step<'_>) -> Step<'_> {
@@ -167,7 +167,7 @@ fn a_layer_that_runs_twice_has_the_sum() -> Result<()> {
         Ok(Outputs::loss(call(&positive)?.mean_all()))
     })
     .input("x", DType::F32, [6])
-    .optimizer(Sgd::default(), 0.1);
+    .optimizer(Sgd::new(0.1));
     let x = (0..60).map(|k| (k % 7) as f32 - 3.0).collect::<Vec<_>>();
     let field = Field::new("x", ElementType::F32, [6]);
     let data = InMemory::new("numbers").with(field, x)?;
@@ -192,7 +192,7 @@ fn of_ones(inputs: usize, outputs: usize, samples: usize, steps: usize) -> Resul
         Ok(Outputs::loss(y.mean_all()))
     })
     .input("x", DType::F32, [inputs])
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
     .monitor(Monitor::SynapticOperations, "fc");
     let field = Field::new("x", ElementType::F32, [inputs]);
     let data = InMemory::new("ones").with(field, vec![1.0_f32; samples * inputs])?;

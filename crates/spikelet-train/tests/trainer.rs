@@ -25,7 +25,7 @@ fn settings() -> Settings {
         time_steps: 4,
         batch_size: 16,
         epochs: 4,
-        learning_rate: 1e-2,
+        optimizer: Adam::new(1e-2).into(),
         encoder: Direct.into(),
         ..Settings::default()
     }
@@ -65,11 +65,11 @@ fn averaged_weights_are_evaluated_and_restored() -> Result<()> {
 
 #[test]
 fn groups_of_parameters_have_their_own_learning_rate_or_none() -> Result<()> {
-    let trained = |learning_rate: f64, groups: Vec<ParameterGroup>| -> Result<TensorFile> {
+    let trained = |lr: f64, groups: Vec<ParameterGroup>| -> Result<TensorFile> {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = Settings {
             epochs: 1,
-            learning_rate,
+            optimizer: Adam::new(lr).into(),
             groups,
             ..settings()
         };
@@ -80,7 +80,7 @@ fn groups_of_parameters_have_their_own_learning_rate_or_none() -> Result<()> {
     let initial = trained(0.0, vec![])?;
     let slow = ParameterGroup {
         optimizer: Some("sgd".to_string()),
-        learning_rate: Some(0.0),
+        lr: Some(0.0),
         ..ParameterGroup::new("3.*")
     };
     let frozen = ParameterGroup {

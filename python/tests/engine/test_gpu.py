@@ -46,7 +46,7 @@ def test_weights_move_between_devices():
 def test_digits_are_learned(digits, precision):
     net = network()
     trainer = spikelet.Trainer(
-        net, epochs=8, batch_size=50, time_steps=8, learning_rate=5e-3, device="cuda", precision=precision, progress=False
+        net, epochs=8, batch_size=50, time_steps=8, lr=5e-3, device="cuda", precision=precision, progress=False
     )
     report = trainer.fit(digits)
     assert report.test_accuracy > 0.85
@@ -64,7 +64,7 @@ def test_a_step_trains_as_on_the_cpu():
         scores = net(inputs["x"]).mean(0)
         return graph.cross_entropy(scores, inputs["labels"]), {"accuracy": graph.accuracy(scores, inputs["labels"])}
 
-    step = Step(loss, {"x": Step.sequence(10, 4), "labels": Step.labels()}, batch_size=32, learning_rate=1e-2)
+    step = Step(loss, {"x": Step.sequence(10, 4), "labels": Step.labels()}, batch_size=32, lr=1e-2)
     steps = [step.compile("cpu"), step.compile("cuda")]
     rng = np.random.default_rng(0)
     for _ in range(5):

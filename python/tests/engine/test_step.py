@@ -14,7 +14,7 @@ def regression(**options):
         y = net(inputs["x"]).mean(0)
         return graph.mse(y, inputs["y"]), {"r2": graph.r2(y, inputs["y"]), "mean": y.mean()}, {"y": y}
 
-    step = Step(loss, {"x": Step.sequence(20, 2), "y": Step.input(1)}, batch_size=32, learning_rate=1e-2, **options)
+    step = Step(loss, {"x": Step.sequence(20, 2), "y": Step.input(1)}, batch_size=32, lr=1e-2, **options)
     return net, step
 
 
@@ -48,7 +48,7 @@ def test_gradients_are_those_of_finite_differences():
         {"x": Step.sequence(2, 3), "y": Step.input(2)},
         batch_size=4,
         optimizer="sgd",
-        learning_rate=0.0,
+        lr=0.0,
         read_gradients=["*"],
     )
     train = step.compile()
@@ -122,7 +122,7 @@ def test_streams_carry_states():
         spikes = net(inputs["x"])
         return spikes.mean(), {}, {"s": spikes}
 
-    step = Step(loss, {"x": Step.sequence(4, 1)}, batch_size=1, optimizer="sgd", learning_rate=0.0)
+    step = Step(loss, {"x": Step.sequence(4, 1)}, batch_size=1, optimizer="sgd", lr=0.0)
     train = step.compile()
     x = np.array([0.6, 0.9, 2.0, 1.0], np.float32).reshape(4, 1, 1)
     together = train.predict(x=x)["s"]
@@ -178,7 +178,7 @@ def test_arithmetic_of_traced_values_is_that_of_numpy():
         shapes.update({name: value.shape for name, value in found.items()})
         return (x * graph.parameter("w", (4,), 1.0)).sum(), {}, found
 
-    step = Step(loss, {"x": Step.input(4)}, batch_size=3, optimizer="sgd", learning_rate=0.0)
+    step = Step(loss, {"x": Step.input(4)}, batch_size=3, optimizer={"name": "sgd", "lr": 0.0})
     train = step.compile()
     x = np.random.default_rng(0).random((3, 4), dtype=np.float32)
     expected = results(x, (np.where, np.stack, np.concatenate))
@@ -207,7 +207,7 @@ def test_errors_of_the_function_are_those_of_python():
 def test_the_first_axis_is_time_where_both_have_the_same_length():
     net = spikelet.Sequential(spikelet.Lif(tau=2.0), input=(1,))
     first = lambda inputs: net(inputs["x"])[0].mean() * graph.parameter("w", (), 1.0)  # noqa: E731
-    step = Step(first, {"x": Step.sequence(5, 1)}, batch_size=5, learning_rate=0.0)
+    step = Step(first, {"x": Step.sequence(5, 1)}, batch_size=5, lr=0.0)
     x = np.zeros((5, 5, 1))
     x[0] = 3.0  # all samples fire at the first step
     train = step.compile()
@@ -285,7 +285,7 @@ def test_metrics_that_are_not_finite_stay_so():
         value, _, _ = step._function(inputs)
         return value, {"nan": graph.mean(inputs["y"] * 0.0 / 0.0), "inf": (inputs["y"] * 0.0 + 1.0).mean() / 0.0}
 
-    other = Step(loss, step._inputs, batch_size=32, learning_rate=1e-2)
+    other = Step(loss, step._inputs, batch_size=32, lr=1e-2)
     train, epoch = other.compile(), spikelet.EpochMetrics()
     x, y = next(batches(1))
     found = train.run(x=x, y=y)
@@ -318,7 +318,7 @@ def test_elementwise_functions_are_those_of_numpy():
                      either=(x > 0.5).logical_xor(x > 0.7))  # fmt: skip
         return (x * graph.parameter("w", (4,), 1.0)).sum(), {}, found
 
-    train = Step(loss, {"x": Step.input(4)}, batch_size=3, learning_rate=0.0).compile()
+    train = Step(loss, {"x": Step.input(4)}, batch_size=3, lr=0.0).compile()
     x = np.random.default_rng(0).random((3, 4), dtype=np.float32)
     found = train.predict(x=x)
     expected = {name: getattr(np, name)(x) for name in names}
@@ -353,7 +353,7 @@ def lengths_step(batch_size=4):
         return found, {"accuracy": graph.accuracy(scores, inputs["labels"])}, {"scores": scores}
 
     inputs = {"x": spikelet.Step.sequence(12, 2, lengths=True), "labels": spikelet.Step.labels()}
-    return net, spikelet.Step(loss, inputs, batch_size=batch_size, learning_rate=1e-2)
+    return net, spikelet.Step(loss, inputs, batch_size=batch_size, lr=1e-2)
 
 
 def test_sequences_have_different_lengths():

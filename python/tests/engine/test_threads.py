@@ -37,9 +37,9 @@ def test_threads_share_a_step():
 
     def loss(inputs):
         scores = net(inputs["x"]).mean(0)
-        return graph.mse(scores, inputs["labels"]), {}, {"scores": scores}
+        return graph.mse_one_hot(scores, inputs["labels"]), {}, {"scores": scores}
 
-    train = Step(loss, {"x": Step.sequence(3, 4), "labels": Step.labels()}, batch_size=2, learning_rate=0.0).compile()
+    train = Step(loss, {"x": Step.sequence(3, 4), "labels": Step.labels()}, batch_size=2, lr=0.0).compile()
     x, labels = np.ones((3, 2, 4), np.float32), [0, 1]
 
     def use(k):

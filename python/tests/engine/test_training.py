@@ -30,7 +30,7 @@ def test_digits_in_arrays_are_learned_in_seconds(digits):
     x, y = digits.train.arrays()
     test = digits.test.arrays()
     net = network()
-    trainer = spikelet.Trainer(net, epochs=8, batch_size=50, time_steps=8, learning_rate=5e-3, progress=False)
+    trainer = spikelet.Trainer(net, epochs=8, batch_size=50, time_steps=8, lr=5e-3, progress=False)
     report = trainer.fit(x, y, test=test)
     assert len(report) == 8 and report["epoch"] == list(range(1, 9)) and report.seconds < 30
     assert report.test_accuracy > 0.85
@@ -88,7 +88,7 @@ def test_sequences_are_classified():
     y = rng.integers(0, 2, 200)
     x = rng.random((10, 200, 4), dtype=np.float32) + y[:, None]
     net = spikelet.Sequential(spikelet.Linear(4, 16), spikelet.Lif(), spikelet.Linear(16, 2), input=(4,))
-    report = spikelet.Trainer(net, epochs=8, batch_size=20, learning_rate=1e-2, progress=False).fit(x, y, validation=(x, y))
+    report = spikelet.Trainer(net, epochs=8, batch_size=20, lr=1e-2, progress=False).fit(x, y, validation=(x, y))
     assert report.last["validation_accuracy"] > 0.95
     assert net.predict(x).shape == (200, 2)
 
@@ -180,7 +180,7 @@ def test_an_experiment_runs_as_on_the_command_line(tmp_path):
 def test_groups_of_parameters_have_their_own_settings(digits):
     net = network()
     before = net.state_dict()
-    own = {"learning_rate": 1e-2, "optimizer": "sgd", "constants": {"momentum": 0.5}}
+    own = {"lr": 1e-2, "optimizer": "sgd", "constants": {"momentum": 0.5}}
     groups = [{"parameters": "3.*", "frozen": True}, {"parameters": "1.*", **own}]
     trainer = spikelet.Trainer(net, epochs=1, batch_size=100, time_steps=4, groups=groups, progress=False)
     trainer.fit(digits.train)

@@ -72,12 +72,14 @@ CALLS = {
     "other features than a layer has": (
         lambda p: Sequential(Linear(4, 3), Linear(5, 2), input=(4,)), ValueError, "inputs"),
     "a learning rate that is no number": (
-        lambda p: Trainer(net(), learning_rate=float("nan")), ValueError, "learning_rate: nan was given\n  help: give a finite"),
+        lambda p: Trainer(net(), lr=float("nan")), ValueError, "lr: nan was given\n  help: give a finite"),
+    "a learning rate that is given twice": (
+        lambda p: Trainer(net(), optimizer={"name": "sgd", "lr": 0.1}, lr=0.2), ValueError, "lr: it was given twice"),
     "a constant that is no number": (
         lambda p: Trainer(net(), optimizer={"name": "adamw", "weight_decay": float("inf")}), ValueError, "weight_decay: inf"),
     "an epoch count of no kind": (lambda p: Trainer(net(), epochs=object()), TypeError, "epochs: object was given"),
     "a step that learns by no number": (
-        lambda p: step(learning_rate=float("nan")).compile(), ValueError, "learning_rate: nan"),
+        lambda p: step(lr=float("nan")).compile(), ValueError, "lr: nan"),
     "a prediction without outputs": (
         lambda p: step().compile().predict(x=np.zeros((3, 2, 4))), ValueError, "`return loss, metrics, {\"scores\": scores}`"),
     "a stream without outputs": (
@@ -86,6 +88,15 @@ CALLS = {
         lambda p: step().compile().gradient("0.weight"), ValueError, r"none; `Step\(read_gradients="),
     "an input without values": (lambda p: step().compile().run(), ValueError, "`Step.shared`"),
     "averages that are not kept": (lambda p: step().compile().state_dict(averaged=True), ValueError, r"`Step\(ema=…\)`"),
+    "classes as values": (
+        lambda p: spikelet.Step(
+            lambda i: spikelet.graph.mse(net()(i["x"]).mean(0), i["labels"]),
+            {"x": spikelet.Step.sequence(3, 4), "labels": spikelet.Step.labels()}, batch_size=2).compile(),
+        ValueError, "use `mse_one_hot` for labels of classes"),
+    "a loss of values for classes": (
+        lambda p: Trainer(net(), loss="mse").fit(X, Y), ValueError, "`mse` is for values; use `mse-one-hot`"),
+    "an evaluation of values for classes": (
+        lambda p: net().evaluate(X, Y, loss="mse"), ValueError, "`mse` is for values; use `mse-one-hot`"),
     "a folder with a run": (
         lambda p: [Trainer(net(), epochs=1, batch_size=5, time_steps=2, folder=p / "r", encoder="direct", progress=False).fit(X, Y)
                    for _ in range(2)], ValueError, r"\(`resume=True`\), or replace it \(`force=True`\)"),

@@ -2,7 +2,8 @@
 
 use super::{
     AugmentArgs, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, PresetArgs, ScheduleArgs,
-    SettingsArgs, TrainingDataArgs, count, described, positive, share, up_to, with_classes_of_data,
+    SettingsArgs, TrainingDataArgs, count, described, given_twice, positive, share, up_to,
+    with_classes_of_data,
 };
 use crate::failure::Failure;
 use spikelet::train::Checkpoint;
@@ -29,8 +30,8 @@ pub struct ExperimentArgs {
     #[arg(help_heading = "Training", help = "Number of epochs", long_help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
     epochs: Option<usize>,
 
-    #[arg(help_heading = "Training", help = "Base learning rate", long_help = described("Base learning rate", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
-    learning_rate: Option<f64>,
+    #[arg(help_heading = "Training", help = "Base learning rate", long_help = described("Base learning rate", |s| s.optimizer.lr().to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    lr: Option<f64>,
 
     #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
@@ -125,7 +126,12 @@ impl ExperimentArgs {
         let settings = &mut experiment.settings;
         *settings = self.settings.build(settings.clone())?;
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
-        settings.learning_rate = self.learning_rate.unwrap_or(settings.learning_rate);
+        if let Some(lr) = self.lr {
+            if self.settings.names_lr() {
+                return Err(given_twice("lr", "--lr"));
+            }
+            settings.optimizer = settings.optimizer.with_lr(lr).into();
+        }
         settings.seed = self.seed.unwrap_or(settings.seed);
         settings.validation = self.validation.unwrap_or(settings.validation);
         settings.schedule = self.schedule.build(settings.schedule.clone())?;

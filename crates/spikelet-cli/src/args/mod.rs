@@ -37,7 +37,9 @@ pub use picture::svg_path;
 pub use pipeline::PipelineArgs;
 pub use preset::PresetArgs;
 pub use schedule::ScheduleArgs;
-pub use settings::{SettingsArgs, described, not_negative, per_network, positive, share};
+pub use settings::{
+    SettingsArgs, described, given_twice, not_negative, per_network, positive, share,
+};
 use std::ops::Range;
 pub use value::Setting;
 pub use words::words;

@@ -4,6 +4,7 @@ use super::named::{member_over, named, names_of};
 use super::preset::own_preset;
 use super::{count, words};
 use crate::failure::Failure;
+use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 use spikelet::MemoryBudget;
 use spikelet::encoder::Encoder;
@@ -173,9 +174,12 @@ fn encoders() -> String {
     format!("Spike encoder: {names}; with constants as in 'latency code=log'")
 }
 
-/// The names of the losses.
-fn losses() -> Vec<&'static str> {
-    LOSSES.all_names()
+/// The names of the losses, and those that are refused with what to write.
+fn losses() -> Vec<PossibleValue> {
+    let own = LOSSES.all_names().into_iter().map(PossibleValue::new);
+    let mistaken = LOSSES.mistaken.iter();
+    let mistaken = mistaken.map(|(name, _)| PossibleValue::new(*name).hide(true));
+    own.chain(mistaken).collect()
 }
 
 /// A number above 0.
@@ -246,6 +250,12 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         Ok(settings)
     }
 
+    /// Whether `--optimizer` gives a learning rate.
+    pub fn names_lr(&self) -> bool {
+        let given = self.optimizer.as_ref();
+        given.is_some_and(|fields| fields.contains_key("lr"))
+    }
+
     /// The optimizer. If the one named is the network's own, its other constants are kept.
     fn optimizer(&self, own: &(dyn Optimizer + 'static)) -> Result<Arc<dyn Optimizer>, Failure> {
         let mut given = self.optimizer.clone().unwrap_or_default();
@@ -283,10 +293,7 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             }
             let with_name = self.optimizer.as_ref();
             if with_name.is_some_and(|fields| fields.contains_key(key)) {
-                return Err(Failure::argument(
-                    format!("{key} is given twice: by --optimizer and by {option}"),
-                    format!("leave {option} out"),
-                ));
+                return Err(given_twice(key, &option));
             }
             given.insert(key.to_string(), value);
         }
@@ -302,6 +309,14 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         }
         Ok(optimizer)
     }
+}
+
+/// A constant that `--optimizer` and another option give.
+pub fn given_twice(key: &str, option: &str) -> Failure {
+    Failure::argument(
+        format!("{key} is given twice: by --optimizer and by {option}"),
+        format!("leave {option} out"),
+    )
 }
 
 /// Momentum of an optimizer that replaces the network's own, as in PyTorch's examples.
@@ -433,11 +448,15 @@ mod tests {
             assert_eq!(found.name(), name);
         }
         let of = |words: &[&str]| built(words, Settings::default()).optimizer;
-        assert_eq!(of(&["--optimizer", "adamw"]), AdamW::new(0.01).into());
+        let adamw = |weight_decay| AdamW {
+            weight_decay,
+            ..AdamW::default()
+        };
+        assert_eq!(of(&["--optimizer", "adamw"]), AdamW::default().into());
         let given = ["--optimizer", "adamw", "--weight-decay", "0.05"];
-        assert_eq!(of(&given), AdamW::new(0.05).into());
+        assert_eq!(of(&given), adamw(0.05).into());
         let own = Settings {
-            optimizer: AdamW::new(0.2).into(),
+            optimizer: adamw(0.2).into(),
             ..Settings::default()
         };
         let kept = built(&["--optimizer", "adamw:beta1=0.8"], own.clone()).optimizer;

@@ -133,7 +133,7 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     ];
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert_eq!(plan["network"]["bias"], false);
-    assert_eq!(plan["settings"]["loss"]["name"], "mse");
+    assert_eq!(plan["settings"]["loss"]["name"], "mse-one-hot");
     let preset = [
         "--preset",
         "spikingflow",

@@ -45,6 +45,11 @@ fn the_case_of_a_name_does_not_matter_and_a_name_of_another_kind_is_told() {
         let message = complaint(&["train", "--set", key], 2);
         mentions(&message, &["no constant", meant, "tau"]);
     }
+    let help = "`mse` is for values; use `mse-one-hot` for labels of classes";
+    for option in [&["--loss", "mse"][..], &["--set", "loss.name=mse"]] {
+        let message = complaint(&[&["config", "mnist-fc"], option].concat(), 2);
+        mentions(&message, &["no loss is called `mse`", help]);
+    }
     let message = complaint(&["train", "./x.png"], 2);
     mentions(&message, &["./x.png is an image", "spikelet predict"]);
 }

@@ -58,7 +58,7 @@ impl LossKind {
         match self {
             Self::CrossEntropy => loss::cross_entropy(&mean, labels),
             Self::LabelSmoothing => CrossEntropy::new().label_smoothing(0.1).loss(&mean, labels),
-            Self::OneHotMse => loss::mse(&mean, labels),
+            Self::OneHotMse => loss::mse_one_hot(&mean, labels),
             Self::Tet => loss::regularized_tet(logits, labels, 1e-3, 1.0),
         }
     }

@@ -174,7 +174,7 @@ fn loss(spec: &Spec) -> Result<Loss> {
     if text.starts_with("cross_entropy") {
         Ok(("logits", loss::cross_entropy))
     } else if text.starts_with("mean squared error") || text == "mse" {
-        Ok(("output", loss::mse))
+        Ok(("output", loss::mse_one_hot))
     } else {
         Err(wrong(
             format!("its loss is `{text}`"),

@@ -53,7 +53,7 @@ pub(super) fn log_softmax(scores: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LOSSES, Mse};
+    use super::super::{LOSSES, MseOneHot};
     use super::*;
     use crate::runtime::{Program, VarStore};
     use spikelet_graph::op::HostTensor;
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn losses_of_samples_are_those_of_training() {
         let scores = [0.5, 0.25, 0.0];
-        let mse = Mse.of_sample(&scores, 0);
+        let mse = MseOneHot.of_sample(&scores, 0);
         assert!((mse - (0.25 + 0.0625) / 3.0).abs() < 1e-12);
         let sum: f64 = scores.iter().map(|score: &f64| score.exp()).sum();
         let log = |k: usize| (scores[k].exp() / sum).ln();
@@ -132,7 +132,7 @@ mod tests {
             let loss = LOSSES.named(name).expect("a loss");
             loss.of_guessing(10).expect("it has classes")
         };
-        assert!((of("mse") - 0.09).abs() < 1e-12);
+        assert!((of("mse-one-hot") - 0.09).abs() < 1e-12);
         assert!((of("cross-entropy") - 10.0_f64.ln()).abs() < 1e-12);
         assert!((of("tet") - 10.0_f64.ln()).abs() < 1e-12);
     }

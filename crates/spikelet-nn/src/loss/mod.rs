@@ -11,7 +11,7 @@
 //! | at each step | [`tet`], [`regularized_tet`], [`CrossEntropy::at_each_step`] |
 //! | distillation | [`kl_divergence`] |
 //! | binary | [`binary_cross_entropy`], [`weighted_binary_cross_entropy`] |
-//! | values, rates | [`mse`] (labels), [`mean_squared_error`], [`l1`], [`huber`], [`smooth_l1`] |
+//! | values, rates | [`mse`], [`fn@mse_one_hot`] (labels), [`l1`], [`huber`], [`smooth_l1`] |
 //! | membrane potential | [`Membrane`]: last, max or mean over time, sum of softmax |
 //! | spike counts | [`spike_rate_mse`], [`spike_count_mse`], [`spike_count_cross_entropy`] |
 //! | spike times | [`first_spike_cross_entropy`], [`first_spike_mse`], [`van_rossum`] |
@@ -35,7 +35,7 @@ pub use binary::{binary_cross_entropy, weighted_binary_cross_entropy};
 pub use classifier::Loss;
 pub use distillation::kl_divergence;
 pub use membrane::Membrane;
-pub use regression::{huber, l1, mean_squared_error, mse, smooth_l1};
+pub use regression::{huber, l1, mse, smooth_l1};
 pub use spike_count::{spike_count_cross_entropy, spike_count_mse, spike_rate_mse};
 pub use spike_time::{first_spike_cross_entropy, first_spike_mse, first_spike_time, van_rossum};
 
@@ -45,11 +45,12 @@ use spikelet_schema::members;
 members! {
     /// The losses of classifiers that files may have.
     pub static LOSSES: dyn Loss = "loss" {
-        mse: Mse;
+        mse_one_hot: MseOneHot, mse_one_hot;
         cross_entropy: CrossEntropy, cross_entropy;
         focal: Focal;
         tet: Tet, regularized_tet, tet;
     }
+    mistaken { "mse" = "`mse` is for values; use `mse-one-hot` for labels of classes" }
 }
 
 /// The number of rows of scores `[N, classes]` whose largest element is at the label.

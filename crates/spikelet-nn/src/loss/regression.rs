@@ -1,17 +1,24 @@
 //! Errors of values: squared, absolute, and between the two.
 
-use super::target::{Range, expect_constant, expect_same_shape, one_hot};
-use spikelet_graph::Var;
+use super::target::{Range, expect_constant, expect_same_shape, reject};
+use spikelet_graph::{DType, Var};
 
-/// Mean squared error of two tensors of one shape.
-pub fn mean_squared_error(given: &Var, target: &Var) -> Var {
+/// Mean squared error of two tensors of one shape, PyTorch's `MSELoss`. For labels of classes use
+/// [`mse_one_hot`](super::mse_one_hot()).
+#[doc(alias = "mean_squared_error")]
+pub fn mse(given: &Var, target: &Var) -> Var {
+    if target.ty().dtype == DType::I64 {
+        reject(
+            "mean squared error",
+            given,
+            "the target has integers, `mse` is for values",
+            format!("{} and target {}", given.ty(), target.ty()),
+            "use `mse_one_hot` for labels of classes",
+        );
+        return given.square().mean_all();
+    }
     expect_same_shape("mean squared error", given, target);
     (given - target).square().mean_all()
-}
-
-/// Mean squared error of scores `[N, classes]` and one-hot labels i64 `[N]`.
-pub fn mse(scores: &Var, labels: &Var) -> Var {
-    mean_squared_error(scores, &one_hot(scores, labels, 0, None))
 }
 
 /// Mean absolute error of two tensors of one shape, PyTorch's `L1Loss`.

@@ -5,7 +5,7 @@
 //! Proceedings of the IEEE 2023, and snnTorch's `mse_count_loss`, `ce_count_loss`.
 
 use super::target::{Range, expect_constant, expect_sequence, one_hot};
-use super::{cross_entropy, mean_squared_error};
+use super::{cross_entropy, mse};
 use spikelet_graph::Var;
 
 /// Mean squared error of the firing rates of a spike sequence `[T, N, classes]`: the target is `correct` for the
@@ -50,5 +50,5 @@ fn error_of(loss: &str, given: &Var, labels: &Var, [correct, other]: [f64; 2]) -
         expect_constant(loss, given, name, value, &Range::FINITE);
     }
     let target = one_hot(given, labels, 0, None).map1(|hot| hot * (correct - other) + other);
-    mean_squared_error(given, &target)
+    mse(given, &target)
 }

@@ -11,7 +11,7 @@
 //! coding in spiking neural networks with alpha synaptic function*, ICASSP 2020.
 
 use super::target::{Range, expect_constant, expect_same_shape, expect_sequence, one_hot};
-use super::{cross_entropy, mean_squared_error};
+use super::{cross_entropy, mse};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
@@ -70,7 +70,7 @@ pub fn first_spike_mse(spike_seq: &Var, labels: &Var, correct: f64, other: f64) 
     let time = first_spike_time(spike_seq);
     let steps = spike_seq.shape().first().copied().unwrap_or(1).max(1) as f64;
     let target = one_hot(&time, labels, 0, None).map1(|hot| hot * (correct - other) + other);
-    mean_squared_error(&(time / steps), &(target / steps))
+    mse(&(time / steps), &(target / steps))
 }
 
 /// Spikes in the type of the loss.

@@ -7,7 +7,7 @@
 //! ICLR 2022.
 
 use super::target::{Range, expect_constant};
-use super::{CrossEntropy, Loss, mean_squared_error};
+use super::{CrossEntropy, Loss, mse};
 use crate::module::StepOutputs;
 use spikelet_graph::{DType, Var};
 use spikelet_schema::Schema;
@@ -35,7 +35,7 @@ pub fn regularized_tet(output_seq: &Var, labels: &Var, lambda: f64, phi: f64) ->
     let target = output_seq
         .tracer()
         .fill(output_seq.ty().dtype, output_seq.shape(), phi);
-    tet(output_seq, labels) * (1.0 - lambda) + mean_squared_error(output_seq, &target) * lambda
+    tet(output_seq, labels) * (1.0 - lambda) + mse(output_seq, &target) * lambda
 }
 
 /// Mean over time of the cross entropy of the output at each step.

@@ -20,7 +20,9 @@ fn assert_refused(shapes: &[&[usize]], expected: &str, build: impl FnOnce(&[Var]
 fn labels_that_do_not_fit_the_scores_are_an_error() {
     let rows = "not a row for each label";
     assert_refused(&[&[3, 4]], rows, |x, y| loss::cross_entropy(&x[0], y));
-    assert_refused(&[&[3, 4]], rows, |x, y| loss::mse(&x[0], y));
+    assert_refused(&[&[3, 4]], rows, |x, y| loss::mse_one_hot(&x[0], y));
+    // Labels as values.
+    assert_refused(&[&[2, 4]], "use `mse_one_hot`", |x, y| loss::mse(&x[0], y));
     // A sequence without its mean, and a mean without its sequence.
     assert_refused(&[&[5, 2, 4]], rows, |x, y| loss::cross_entropy(&x[0], y));
     assert_refused(&[&[2, 4]], rows, |x, y| loss::tet(&x[0], y));
@@ -35,7 +37,7 @@ fn labels_that_do_not_fit_the_scores_are_an_error() {
 fn targets_of_another_shape_are_not_broadcast() {
     let shapes: &[&[usize]] = &[&[4, 1], &[4]];
     let losses: [fn(&Var, &Var) -> Var; 7] = [
-        loss::mean_squared_error,
+        loss::mse,
         loss::l1,
         |a, b| loss::huber(a, b, 1.0),
         |a, b| loss::smooth_l1(a, b, 1.0),

@@ -78,32 +78,24 @@ pub(super) fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<
     let flag = |key: &str| definition[key] == true;
     let text = |key: &str| definition[key].as_str();
     let count = |key: &str| definition[key].as_u64().map(|count| count as usize);
-    let mut main = definition["constants"]
-        .as_object()
-        .cloned()
-        .unwrap_or_default();
-    main.insert(
-        "name".to_string(),
-        text("optimizer").unwrap_or("adam").into(),
-    );
-    let main = Node::from_json(&main.into()).and_then(|main| OPTIMIZERS.read("optimizer", &main));
+    let main = Node::from_json(&definition["optimizer"])
+        .and_then(|main| OPTIMIZERS.read("optimizer", &main));
     let main = main.map_err(|error| raise(error.without_text("the step")))?;
-    let rate = number("learning_rate").unwrap_or(1e-3);
     for group in definition["groups"].as_array().into_iter().flatten() {
         let group: ParameterGroup = serde_json::from_value(group.clone()).map_err(|error| {
             invalid(
                 "groups",
                 error.to_string(),
-                "give parameters, optimizer, constants, learning_rate or frozen",
+                "give parameters, optimizer, constants, lr or frozen",
             )
         })?;
         let own = group.config(&*main).map_err(raise)?;
         step = match group.frozen {
             true => step.freeze(group.parameters),
-            false => step.group(group.parameters, own, group.learning_rate.unwrap_or(rate)),
+            false => step.group(group.parameters, own),
         };
     }
-    step = step.optimizer(main, rate);
+    step = step.optimizer(main);
     if flag("no_weight_decay_on_vectors") {
         step = step.no_weight_decay_on_vectors();
     }

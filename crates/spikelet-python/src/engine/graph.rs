@@ -81,10 +81,8 @@ pub(super) fn loss_of(
                 _ => entropy.soft(x, y()?),
             }
         }
-        "mse" => match y()?.ty().dtype {
-            spikelet::graph::DType::I64 => loss::mse(x, y()?),
-            _ => loss::mean_squared_error(x, y()?),
-        },
+        "mse" => loss::mse(x, y()?),
+        "mse_one_hot" => loss::mse_one_hot(x, y()?),
         "l1" => loss::l1(x, y()?),
         "huber" => loss::huber(x, y()?, n(0)?),
         "smooth_l1" => loss::smooth_l1(x, y()?, n(0)?),

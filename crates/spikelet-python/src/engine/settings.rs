@@ -13,8 +13,8 @@ use spikelet::train::{Checkpoint, Settings};
 
 /// The settings of a JSON text.
 pub(super) fn settings_of(text: &str) -> PyResult<Settings> {
-    serde_json::from_value(parse("settings", text)?)
-        .map_err(|error| invalid("settings", error.to_string(), "correct the value"))
+    let read = spikelet::schema::from_json(&parse("settings", text)?);
+    read.map_err(|error| raise(error.without_text("settings")))
 }
 
 /// A plan as JSON: sizes and kernels.

@@ -309,8 +309,8 @@ impl PyTrainStep {
     }
 
     /// Multiplies the learning rates from the next update on.
-    fn set_learning_rate_factor(&self, py: Python<'_>, factor: f64) {
-        py.detach(|| last_mut(&mut self.state().train).set_learning_rate_factor(factor));
+    fn set_lr_factor(&self, py: Python<'_>, factor: f64) {
+        py.detach(|| last_mut(&mut self.state().train).set_lr_factor(factor));
     }
 
     /// The names of the parameters, of those that are trained, and of buffers.

@@ -119,6 +119,12 @@ impl Document {
         &self.file
     }
 
+    /// This document with another tree, such as its own in today's form. Positions are those of this one.
+    #[must_use]
+    pub fn with_root(self, root: Node) -> Self {
+        Self { root, ..self }
+    }
+
     /// This document with the keys of another one, by [`Node::merged`]. Positions are those of the other one.
     #[must_use]
     pub fn merged(self, over: &Self) -> Self {

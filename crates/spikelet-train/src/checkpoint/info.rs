@@ -52,8 +52,7 @@ impl CheckpointInfo {
         let format = texts.get("format").ok_or_else(|| {
             CheckpointProblem::NotACheckpoint("the metadata has no `format`".to_string())
         })?;
-        let earlier = format == upgrade::EARLIER;
-        if format != FORMAT && !earlier {
+        if ![FORMAT, upgrade::EARLIER].contains(&format.as_str()) {
             return Err(CheckpointProblem::Format {
                 found: format.clone(),
                 expected: FORMAT,
@@ -68,9 +67,7 @@ impl CheckpointInfo {
                 .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
             metadata.insert(name.to_string(), value);
         }
-        if earlier {
-            upgrade::upgrade(&mut metadata);
-        }
+        upgrade::upgrade(format, &mut metadata);
         let definition = RunDefinition::read(&metadata)?;
         let dataset: DatasetId = parse("dataset", entry(&metadata, "dataset")?)?;
         let mut progress: Progress = parse("progress", entry(&metadata, "progress")?)?;

@@ -1,6 +1,7 @@
-//! Metadata of the checkpoint format before this one.
+//! Metadata of checkpoints that were written before.
 //!
-//! Format 5 had no settings for a step of one's own, and a kind of layers that is now keys of another one.
+//! Format 5 had no settings for a step of one's own, and a kind of layers that is now keys of another one. Of both formats, the
+//! learning rate of a group of a step and the mean squared error of class scores had other names.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -8,8 +9,17 @@ use std::collections::HashMap;
 /// The earlier format that is read.
 pub(super) const EARLIER: &str = "spikelet checkpoint 5";
 
-/// The metadata in today's form.
-pub(super) fn upgrade(metadata: &mut HashMap<String, Value>) {
+/// The metadata of a format in today's form.
+pub(super) fn upgrade(format: &str, metadata: &mut HashMap<String, Value>) {
+    if let Some(run) = metadata.get_mut("step") {
+        rename_lr(run);
+    }
+    if let Some(loss) = metadata.get_mut("settings").and_then(|s| s.get_mut("loss")) {
+        rename_mse(loss);
+    }
+    if format != EARLIER {
+        return;
+    }
     if let Some(network) = metadata.get_mut("network") {
         rename_layers(network);
     }
@@ -17,6 +27,26 @@ pub(super) fn upgrade(metadata: &mut HashMap<String, Value>) {
     if let Some(settings) = step.map(settings_of) {
         metadata.insert("settings".to_string(), settings);
         metadata.insert("network".to_string(), Value::Null);
+    }
+}
+
+/// The learning rate of a group of a step is `lr`, as in files.
+fn rename_lr(run: &mut Value) {
+    for step in ["step", "eval_step"] {
+        let groups = run.get_mut(step).and_then(|step| step.get_mut("groups"));
+        let groups = groups.and_then(Value::as_array_mut).into_iter().flatten();
+        for group in groups.filter_map(Value::as_object_mut) {
+            if let Some(lr) = group.remove("learning_rate") {
+                group.insert("lr".to_string(), lr);
+            }
+        }
+    }
+}
+
+/// The mean squared error of class scores is `mse-one-hot`; `mse` is that of values.
+fn rename_mse(loss: &mut Value) {
+    if loss["name"] == "mse" {
+        loss["name"] = "mse-one-hot".into();
     }
 }
 
@@ -61,7 +91,7 @@ fn settings_of(run: &mut Map<String, Value>) -> Value {
         let constants = group["constants"].as_object().into_iter().flatten();
         optimizer.extend(constants.map(|(key, value)| (key.clone(), value.clone())));
         optimizer.insert("name".to_string(), group["optimizer"].clone());
-        optimizer.insert("lr".to_string(), group["learning_rate"].clone());
+        optimizer.insert("lr".to_string(), group["lr"].clone());
     }
     for key in ["layer_decay", "gradient_noise"] {
         optimizer.extend(own.get(key).map(|value| (key.to_string(), value.clone())));
@@ -112,7 +142,7 @@ mod tests {
             },
         });
         let mut metadata = HashMap::from([("step".to_string(), step)]);
-        upgrade(&mut metadata);
+        upgrade(EARLIER, &mut metadata);
         let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
         let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
         assert_eq!(
@@ -121,17 +151,33 @@ mod tests {
         );
         assert_eq!((settings.ema, settings.clip_norm), (Some(0.99), Some(1.0)));
         assert_eq!(settings.precision, Precision::Bf16);
-        assert_eq!(settings.optimizer, AdamW::new(0.01).into());
-        assert_eq!(
-            (settings.learning_rate, settings.gradient_noise),
-            (1e-2, Some(0.1))
-        );
+        assert_eq!(settings.optimizer, AdamW::new(1e-2).into());
+        assert_eq!(settings.gradient_noise, Some(0.1));
         assert_eq!(settings.schedule.warm_up, 2.0);
         let step: crate::StepDefinition =
             serde_json::from_value(metadata["step"].clone()).expect("no other fields are missing");
         assert_eq!(step.samples, 100);
-        assert_eq!(step.step["groups"].as_array().map(Vec::len), Some(1));
+        let groups = step.step["groups"].as_array().expect("a list");
+        let constants = json!({"momentum": 0.0});
+        let group =
+            json!({"parameters": "2.*", "optimizer": "sgd", "constants": constants, "lr": 0.1});
+        assert_eq!(groups, &[group]);
         assert_eq!(step.step.get("seed"), None);
+    }
+
+    #[test]
+    fn the_loss_of_class_scores_has_its_name_of_today() {
+        for format in [EARLIER, super::super::FORMAT] {
+            let settings = json!({"loss": {"name": "mse", "skip_steps": 2}});
+            let mut metadata = HashMap::from([("settings".to_string(), settings)]);
+            upgrade(format, &mut metadata);
+            let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
+            let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
+            assert_eq!(
+                (settings.loss.name(), settings.skip_steps),
+                ("mse-one-hot", 2)
+            );
+        }
     }
 
     #[test]
@@ -140,7 +186,7 @@ mod tests {
         let network =
             json!({"layers": [{"layers": layers}, {"layer": "delayed-recurrent", "max_delay": 2}]});
         let mut metadata = HashMap::from([("network".to_string(), network)]);
-        upgrade(&mut metadata);
+        upgrade(EARLIER, &mut metadata);
         let layers = json!([{"linear": 4}, {"recurrent": "lif", "max_delay": 3}]);
         let expected =
             json!({"layers": [{"layers": layers}, {"layer": "recurrent", "max_delay": 2}]});

@@ -23,6 +23,7 @@ use crate::{Checkpoint, Settings};
 use spikelet_core::Result;
 use spikelet_core::document::{Document, DocumentError, Fields, Located, Node};
 use spikelet_nn::network::Network;
+use spikelet_schema::suggest::find;
 use spikelet_schema::{Schema, read_tables, to_keys};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,7 @@ use std::path::{Path, PathBuf};
 ///     epochs = 5
 /// "#;
 /// let experiment = Experiment::from_toml("run.toml", text)?;
-/// assert_eq!((experiment.settings.epochs, experiment.settings.learning_rate), (5, 3e-3));
+/// assert_eq!((experiment.settings.epochs, experiment.settings.optimizer.lr()), (5, 3e-3));
 /// let same = Experiment::from_toml("same.toml", &experiment.to_toml())?;
 /// assert_eq!(same.settings, experiment.settings);
 /// # Ok::<(), spikelet_core::document::DocumentError>(())
@@ -101,14 +102,25 @@ fn smallest() -> Network {
     Network::find(Network::SMALL[0]).expect("it is a model")
 }
 
+/// The mean squared error of class scores. It was `mse`, which is that of values.
+const MSE: &str = "mse";
+const MSE_ONE_HOT: &str = "mse-one-hot";
+
+/// The tables of the file of a run that was written before.
+fn with_mse_one_hot(root: &Node) -> Node {
+    let loss = root.get("loss");
+    match loss.map(|loss| (loss, loss.get("name").and_then(Node::as_text))) {
+        Some((loss, Some(MSE))) => root.with("loss", loss.with("name", Node::text_of(MSE_ONE_HOT))),
+        _ => root.clone(),
+    }
+}
+
 /// The tables of before: a loss without label smoothing had one of 0, and AdamW was Adam with `decoupled`.
 fn earlier(root: &Node) -> Option<Node> {
     let mut root = root.clone();
     if let Some(loss) = root.get("loss").cloned() {
-        let is_mse = loss
-            .get("name")
-            .and_then(Node::as_text)
-            .is_some_and(|name| name.eq_ignore_ascii_case("mse"));
+        let name = loss.get("name").and_then(Node::as_text);
+        let is_mse = name.is_some_and(|name| find(name, [MSE_ONE_HOT]).is_some());
         let smoothing = loss
             .get("label_smoothing")
             .map(|node| node.number("label_smoothing"));
@@ -160,6 +172,13 @@ impl Experiment {
         Ok(Self::from_document(&Document::read(path.as_ref())?)?)
     }
 
+    /// Reads the file of a run, whose loss may have its name of before.
+    pub(crate) fn read_of_run(path: &Path) -> Result<Self> {
+        let document = Document::read(path)?;
+        let root = with_mse_one_hot(document.root());
+        Ok(Self::from_document(&document.with_root(root))?)
+    }
+
     /// As [`Experiment::read`], of a text. `file` is its name in messages.
     ///
     /// # Errors
@@ -191,7 +210,7 @@ impl Experiment {
     /// let mut experiment = Experiment::of_network(Network::find("mnist-fc")?);
     /// let changes = Document::from_toml("changes", "network.hidden = 64\noptimizer.lr = 1e-3")?;
     /// experiment.change(&changes)?;
-    /// assert_eq!(experiment.settings.learning_rate, 1e-3);
+    /// assert_eq!(experiment.settings.optimizer.lr(), 1e-3);
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
@@ -249,7 +268,7 @@ impl Experiment {
             return Ok(None);
         };
         if let Some(file) = file.filter(|file| file.exists()) {
-            let kept = Self::read(file)?;
+            let kept = Self::read_of_run(&file)?;
             experiment.device = kept.device;
             experiment.output = kept.output;
             experiment.data.loader_threads = kept.data.loader_threads;

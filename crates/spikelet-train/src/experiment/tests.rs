@@ -169,7 +169,7 @@ fn keys_that_are_not_given_keep_the_defaults_of_the_network() {
         other.settings.optimizer.constants()["beta2"].as_f64(),
         Some(0.999)
     );
-    assert_eq!(other.settings.learning_rate, expected.learning_rate);
+    assert_eq!(other.settings.optimizer.lr(), expected.optimizer.lr());
     let same = changed("csnn", "optimizer.weight_decay = 1e-4");
     assert_eq!(
         same.settings.optimizer.constants()["momentum"].as_f64(),

@@ -6,7 +6,7 @@ use super::Experiment;
 const NETWORK: &str = "[network]\nname = \"mnist-fc\"\n";
 
 /// The texts after [`NETWORK`], the positions of the errors, and parts of the messages.
-const CASES: [(&str, &str, &str); 74] = [
+const CASES: [(&str, &str, &str); 75] = [
     // Tables.
     (
         "[optimiser]\nname = \"adam\"",
@@ -97,6 +97,11 @@ const CASES: [(&str, &str, &str); 74] = [
     ("[encoder]\nname = \"weighted_phase\"\nk = 0", "5:5", "k"),
     // loss
     (
+        "[loss]\nname = \"mse\"",
+        "4:8",
+        "`mse` is for values; use `mse-one-hot`",
+    ),
+    (
         "[loss]\nname = \"cross_entropi\"",
         "4:8",
         "did you mean `cross-entropy`?",
@@ -104,7 +109,7 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[loss]\nlabel_smoothing = 0.1",
         "4:1",
-        "the loss `mse` has no key `label_smoothing`",
+        "the loss `mse-one-hot` has no key `label_smoothing`",
     ),
     (
         "[loss]\nname = \"tet\"\nlabel_smoothing = 1",

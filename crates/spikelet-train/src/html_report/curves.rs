@@ -85,7 +85,7 @@ pub(super) fn of_epochs(run: &RunRecords<'_>) -> Vec<Panel> {
             panel.with(of_metric(run, metric))
         })
         .collect();
-    panels.push(learning_rate(run, base()));
+    panels.push(lr(run, base()));
     let speed = Series {
         name: "training".to_string(),
         points: (run.history.iter())
@@ -109,10 +109,10 @@ pub(super) fn of_epochs(run: &RunRecords<'_>) -> Vec<Panel> {
 const RATE_POINTS: usize = 240;
 
 /// The learning rate at the steps of the completed epochs: that of parameters without one of their own.
-fn learning_rate(run: &RunRecords<'_>, base: Panel) -> Panel {
+fn lr(run: &RunRecords<'_>, base: Panel) -> Panel {
     let done = run.history.len();
     let each = (RATE_POINTS / done.max(1)).clamp(1, 40);
-    let (rate, schedule) = (run.settings.learning_rate, &run.settings.schedule);
+    let (rate, schedule) = (run.settings.optimizer.lr(), &run.settings.schedule);
     let at = |k: usize| {
         let epoch = k as f64 / each as f64;
         let known = &run.plateau[..(k / each).min(run.plateau.len())];

@@ -265,11 +265,11 @@ fn a_run_that_failed_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let step = Step::new(|cx, inputs| {
         let y = Linear::new(1, 1).forward(cx, &inputs["x"])?;
-        Ok(loss::mean_squared_error(&y, &inputs["x"]))
+        Ok(loss::mse(&y, &inputs["x"]))
     })
     .batch_size(4)
     .input("x", DType::F32, [1])
-    .optimizer(crate::optim::Sgd::default(), 1e30);
+    .optimizer(crate::optim::Sgd::new(1e30));
     let values = InMemory::new("numbers");
     let values = values
         .with(Field::new("x", ElementType::F32, [1]), vec![3.0; 64])
@@ -339,13 +339,13 @@ fn a_step_of_ones_own_has_its_metrics_only() {
             .forward(cx, &inputs["x"].repeat_over_time(4))?
             .mean(&[0]);
         let r2 = metric::r2(&y, &inputs["y"]);
-        let outputs = Outputs::loss(loss::mean_squared_error(&y, &inputs["y"]));
+        let outputs = Outputs::loss(loss::mse(&y, &inputs["y"]));
         Ok(outputs.metric("r2", r2.clone()).metric(HOSTILE, r2))
     })
     .batch_size(8)
     .input("x", DType::F32, [2])
     .input("y", DType::F32, [1])
-    .optimizer(crate::optim::Adam::default(), 1e-2);
+    .optimizer(crate::optim::Adam::new(1e-2));
     let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
     let data = InMemory::new(HOSTILE)
         .with(Field::new("x", ElementType::F32, [2]), values(128))

@@ -13,7 +13,7 @@ use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Adafactor: steps relative to the size of the weights, in less memory than Adam: of a parameter with two or more axes, the squares of
-/// gradients are stored by rows and columns of its last two axes. The defaults are those of PyTorch, whose learning rate is 0.01.
+/// gradients are stored by rows and columns of its last two axes. The defaults are those of PyTorch, but for `lr`, which is 0.01 there.
 ///
 /// ```
 /// use spikelet_train::optim::{Adafactor, Optimizer};
@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Adafactor {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// The decay of the mean of squares grows with the steps t as 1 − t^`beta2_decay`.
     #[schema(default = -0.8, at_most = 0)]
     pub beta2_decay: f64,
@@ -46,7 +49,25 @@ fn matrix_axes(weight: &[usize]) -> Option<[usize; 2]> {
     (!weight.contains(&0)).then_some([rows, rows + 1])
 }
 
+impl Adafactor {
+    /// Adafactor with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+}
+
 impl Optimizer for Adafactor {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         let without = |axis: usize| {
             let mut shape = weight.to_vec();
@@ -62,10 +83,10 @@ impl Optimizer for Adafactor {
         }
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
         let t = step as f64;
         let new = t.powf(self.beta2_decay);
-        vec![learning_rate, learning_rate.min(1.0 / t.sqrt()), new]
+        vec![lr, lr.min(1.0 / t.sqrt()), new]
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {

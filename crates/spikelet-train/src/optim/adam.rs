@@ -9,9 +9,12 @@ use spikelet_expr::Expr;
 use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Adam. The defaults are those of PyTorch.
+/// Adam. The defaults are those of PyTorch, but for `lr`.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Adam {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// Decay of the mean of gradients.
     #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
@@ -27,15 +30,23 @@ pub struct Adam {
 }
 
 impl Optimizer for Adam {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         StateSpec::all(&["mean", "variance"], weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
         let t = step as f64;
-        let corrected = learning_rate / (1.0 - self.beta1.powf(t));
+        let corrected = lr / (1.0 - self.beta1.powf(t));
         let root = (1.0 - self.beta2.powf(t)).sqrt();
-        vec![learning_rate, corrected, root]
+        vec![lr, corrected, root]
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {
@@ -55,6 +66,14 @@ impl Optimizer for Adam {
 }
 
 impl Adam {
+    /// Adam with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     /// The new weight and states of a weight and a gradient to which the weight decay was applied.
     pub(super) fn elements(&self, u: &ElementUpdate<'_>, weight: Expr, grad: Expr) -> Vec<Expr> {
         let (mean, variance) = (&u.states[0], &u.states[1]);

@@ -8,10 +8,13 @@ use super::{Adam, Optimizer, StateSpec, Update, Updated};
 use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// AdamW: Adam whose weight decay is applied to the weights instead of the gradients. The defaults are those of PyTorch.
+/// AdamW: Adam whose weight decay is applied to the weights instead of the gradients. The defaults are those of PyTorch, but for `lr`.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 #[schema(name = "adamw")]
 pub struct AdamW {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// Decay of the mean of gradients.
     #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
@@ -27,16 +30,17 @@ pub struct AdamW {
 }
 
 impl AdamW {
-    /// AdamW with this weight decay.
-    pub fn new(weight_decay: f64) -> Self {
+    /// AdamW with this learning rate.
+    pub fn new(lr: f64) -> Self {
         Self {
-            weight_decay,
+            lr,
             ..Self::default()
         }
     }
 
     fn adam(&self) -> Adam {
         Adam {
+            lr: self.lr,
             beta1: self.beta1,
             beta2: self.beta2,
             epsilon: self.epsilon,
@@ -46,12 +50,20 @@ impl AdamW {
 }
 
 impl Optimizer for AdamW {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         self.adam().states(weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
-        self.adam().scalars(step, learning_rate)
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
+        self.adam().scalars(step, lr)
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {

@@ -38,12 +38,20 @@ impl Record for GradientNoise {
 }
 
 impl Optimizer for GradientNoise {
+    fn lr(&self) -> f64 {
+        self.optimizer.lr()
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self::new(self.optimizer.with_lr(lr), self.eta))
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         self.optimizer.states(weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
-        let mut scalars = self.optimizer.scalars(step, learning_rate);
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
+        let mut scalars = self.optimizer.scalars(step, lr);
         scalars.push((self.eta / (step as f64).powf(FALL)).sqrt());
         scalars
     }

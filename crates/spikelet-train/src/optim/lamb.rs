@@ -27,6 +27,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Lamb {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// β₁, the decay of the mean of gradients.
     #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
@@ -46,15 +49,23 @@ pub struct Lamb {
 }
 
 impl Optimizer for Lamb {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         StateSpec::all(&["mean", "variance"], weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
         let t = step as f64;
         let mean = 1.0 - self.beta1.powf(t);
         let root = (1.0 - self.beta2.powf(t)).sqrt();
-        vec![learning_rate, mean, root]
+        vec![lr, mean, root]
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {
@@ -99,6 +110,14 @@ impl Optimizer for Lamb {
 }
 
 impl Lamb {
+    /// LAMB with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     /// The factor of a step, from the norms of the parameter and of the step.
     fn trust_ratio(&self, weight: Expr, direction: &Expr) -> Expr {
         let ratio = Expr::select(direction.gt(0.0), &weight / direction, 1.0);

@@ -45,12 +45,20 @@ impl Record for Limited<'_> {
 }
 
 impl Optimizer for Limited<'_> {
+    fn lr(&self) -> f64 {
+        self.optimizer.lr()
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        self.optimizer.with_lr(lr)
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         self.optimizer.states(weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
-        self.optimizer.scalars(step, learning_rate)
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
+        self.optimizer.scalars(step, lr)
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Lion {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// β₁, the weight of the momentum in the direction of a step.
     #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
@@ -31,6 +34,14 @@ pub struct Lion {
 }
 
 impl Optimizer for Lion {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("momentum", weight)]
     }
@@ -48,6 +59,14 @@ impl Optimizer for Lion {
 }
 
 impl Lion {
+    /// Lion with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
         let (w, g, m, lr) = (u.weight, u.grad, &u.states[0], &u.scalars[0]);
         let direction = sign(&(self.beta1 * m + (1.0 - self.beta1) * g)) + self.weight_decay * w;

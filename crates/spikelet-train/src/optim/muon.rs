@@ -32,6 +32,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Muon {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// The decay μ of the momentum.
     #[schema(default = 0.95, from = 0, below = 1)]
     pub momentum: f64,
@@ -59,6 +62,14 @@ pub struct Muon {
 }
 
 impl Optimizer for Muon {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         match is_matrix(weight) {
             true => vec![StateSpec::new("momentum", weight)],
@@ -66,11 +77,11 @@ impl Optimizer for Muon {
         }
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
         let t = step as f64;
         let mean = 1.0 - self.adam_beta1.powf(t);
         let variance = 1.0 - self.adam_beta2.powf(t);
-        vec![learning_rate, mean, variance]
+        vec![lr, mean, variance]
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {
@@ -93,6 +104,14 @@ fn is_matrix(shape: &[usize]) -> bool {
 }
 
 impl Muon {
+    /// Muon with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     fn matrix(&self, u: &Update<'_>) -> Updated {
         let (shape, mu) = (u.weight.shape(), self.momentum);
         let made = Var::map_many(&[u.grad, &u.states[0]], |x| {

@@ -15,17 +15,29 @@ use std::sync::Arc;
 /// use spikelet_expr::Expr;
 /// use spikelet_schema::Schema;
 /// use spikelet_train::optim::{Optimizer, StateSpec, Update, Updated};
+/// use std::sync::Arc;
 ///
 /// /// w ← w − lr · sign(m), with m ← β m + (1 − β) g
 /// #[derive(Debug, Schema)]
 /// # #[schema(crate = spikelet_schema)]
 /// struct SignMomentum {
+///     /// The learning rate before the schedule.
+///     #[schema(default = 1e-4, at_least = 0, kept)]
+///     lr: f64,
 ///     /// The decay β of the momentum.
 ///     #[schema(default = 0.9, from = 0, below = 1)]
 ///     beta: f64,
 /// }
 ///
 /// impl Optimizer for SignMomentum {
+///     fn lr(&self) -> f64 {
+///         self.lr
+///     }
+///
+///     fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+///         Arc::new(Self { lr, ..*self })
+///     }
+///
 ///     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
 ///         vec![StateSpec::new("momentum", weight)]
 ///     }
@@ -41,17 +53,23 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait Optimizer: Record + Debug + Send + Sync {
+    /// The learning rate before the schedule.
+    fn lr(&self) -> f64;
+
+    /// The same optimizer with another learning rate.
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer>;
+
     /// The tensors that the optimizer stores for a parameter of this shape.
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         let _ = weight;
         vec![]
     }
 
-    /// The scalars of step `step` (1, 2, …) for the learning rate of this step. By default only the learning rate.
+    /// The scalars of step `step` (1, 2, …) for `lr`, the learning rate of this step. By default only `lr`.
     /// Their number is the same in all steps.
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
         let _ = step;
-        vec![learning_rate]
+        vec![lr]
     }
 
     /// The new parameter and the new states.
@@ -71,7 +89,7 @@ impl dyn Optimizer + '_ {
         self.declaration().name
     }
 
-    /// The constants by name.
+    /// The constants by name, of which the learning rate is one.
     pub fn constants(&self) -> Map<String, Value> {
         to_json(self)
     }
@@ -85,12 +103,20 @@ impl dyn Optimizer + '_ {
 
 /// A shared optimizer is an optimizer.
 impl Optimizer for Arc<dyn Optimizer> {
+    fn lr(&self) -> f64 {
+        (**self).lr()
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        (**self).with_lr(lr)
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         (**self).states(weight)
     }
 
-    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
-        (**self).scalars(step, learning_rate)
+    fn scalars(&self, step: u64, lr: f64) -> Vec<f64> {
+        (**self).scalars(step, lr)
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {

@@ -13,7 +13,7 @@ use spikelet_expr::Expr;
 use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// RMSprop. The defaults are those of PyTorch.
+/// RMSprop. The defaults are those of PyTorch, but for `lr`.
 ///
 /// ```
 /// use spikelet_train::Settings;
@@ -24,6 +24,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 #[schema(name = "rmsprop")]
 pub struct RmsProp {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// α, the decay of the mean of squared gradients.
     #[schema(default = 0.99, from = 0, below = 1)]
     pub alpha: f64,
@@ -41,6 +44,14 @@ pub struct RmsProp {
 }
 
 impl Optimizer for RmsProp {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         let mut names = vec!["square"];
         names.extend(self.centered.then_some("mean"));
@@ -61,6 +72,14 @@ impl Optimizer for RmsProp {
 }
 
 impl RmsProp {
+    /// RMSprop with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
         let (w, lr) = (u.weight, &u.scalars[0]);
         let mut states = u.states.iter();

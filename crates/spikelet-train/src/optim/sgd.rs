@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Stochastic gradient descent with momentum, Nesterov momentum and weight decay.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Sgd {
+    /// Learning rate before the schedule.
+    #[schema(default = 2e-3, at_least = 0, kept)]
+    pub lr: f64,
     /// The decay μ of the momentum.
     #[schema(from = 0, below = 1)]
     pub momentum: f64,
@@ -23,6 +26,14 @@ pub struct Sgd {
 }
 
 impl Optimizer for Sgd {
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn with_lr(&self, lr: f64) -> Arc<dyn Optimizer> {
+        Arc::new(Self { lr, ..*self })
+    }
+
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         match self.momentum == 0.0 {
             true => vec![],
@@ -30,8 +41,8 @@ impl Optimizer for Sgd {
         }
     }
 
-    fn scalars(&self, _: u64, learning_rate: f64) -> Vec<f64> {
-        vec![learning_rate]
+    fn scalars(&self, _: u64, lr: f64) -> Vec<f64> {
+        vec![lr]
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {
@@ -47,6 +58,14 @@ impl Optimizer for Sgd {
 }
 
 impl Sgd {
+    /// Stochastic gradient descent with this learning rate.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            ..Self::default()
+        }
+    }
+
     fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
         let (w, lr) = (u.weight, &u.scalars[0]);
         let g = u.grad + self.weight_decay * w;

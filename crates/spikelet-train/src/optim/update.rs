@@ -142,11 +142,11 @@ pub fn scalar_inputs_of(tracer: &Tracer, optimizer: &dyn Optimizer, group: &str)
 /// # Errors
 /// When the program has no such inputs.
 pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, factor: f64) -> Result<()> {
-    let rate = settings.learning_rate * factor;
-    feed_scalars_of(program, &*settings.optimizer, "", step, rate)
+    let lr = settings.optimizer.lr() * factor;
+    feed_scalars_of(program, &*settings.optimizer, "", step, lr)
 }
 
-/// Sets the inputs of [`scalar_inputs_of`]: `step` counts from 1, `learning_rate` is that of this step.
+/// Sets the inputs of [`scalar_inputs_of`]: `step` counts from 1, `lr` is the learning rate of this step.
 ///
 /// # Errors
 /// When the program has no such inputs.
@@ -155,9 +155,9 @@ pub fn feed_scalars_of(
     optimizer: &dyn Optimizer,
     group: &str,
     step: u64,
-    learning_rate: f64,
+    lr: f64,
 ) -> Result<()> {
-    let scalars = optimizer.scalars(step, learning_rate);
+    let scalars = optimizer.scalars(step, lr);
     for (k, scalar) in scalars.into_iter().enumerate() {
         program.set(&scalar_name(group, k), HostTensor::F32(&[scalar as f32]))?;
     }

@@ -248,7 +248,7 @@ impl Step<'_> {
     ///     Ok(Outputs::loss(y.mean_all()))
     /// })
     /// .input("x", DType::F32, [2])
-    /// .optimizer(Sgd::default(), 0.1);
+    /// .optimizer(Sgd::new(0.1));
     /// let data = InMemory::new("ones").with(Field::new("x", ElementType::F32, [2]), vec![1.0_f32; 20])?;
     /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);

@@ -50,27 +50,26 @@ fn step(ranks: usize, soft: bool) -> Step<'static> {
             ),
             false => (
                 loss::cross_entropy(&scores, labels),
-                loss::mse(&scores, labels),
+                loss::mse_one_hot(&scores, labels),
             ),
         };
         let target = inputs["images"]
             .mean(&[1, 2, 3])
             .reshape([inputs.samples(), 1]);
-        let found = loss::mean_squared_error(&ink, &target);
+        let found = loss::mse(&ink, &target);
         Ok(Outputs::loss(loss + found)
             .metric("distance", &distance)
             .metric("r2", metric::r2(&ink, &target)))
     })
     .batch_size(BATCH / ranks)
     .input("images", DType::F32, [1, 28, 28])
-    .optimizer(Adam::default(), 1e-2)
+    .optimizer(Adam::new(1e-2))
     .group(
         "4.*",
         Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.1)
         },
-        0.1,
     )
     .freeze("2.bias")
     .accumulate(2)
@@ -341,7 +340,7 @@ fn a_loss_that_is_not_finite_is_traced_to_its_layer() -> Result<()> {
     })
     .batch_size(BATCH)
     .input("images", DType::F32, [1, 28, 28])
-    .optimizer(Sgd::default(), 0.1);
+    .optimizer(Sgd::new(0.1));
     let digits = synthetic::digits_of(0, 64, 30);
     let error = Trainer::over(step, settings())
         .fit(&digits)

@@ -2,6 +2,7 @@ use super::*;
 
 use crate::checkpoint::Checkpoint;
 use crate::metric::MetricValues;
+use crate::optim::Adam;
 use crate::{DatasetId, Progress, RunDefinition, Settings};
 use serde_json::json;
 use spikelet_nn::network::Network;
@@ -68,7 +69,7 @@ fn runs_are_found_with_their_states_and_differing_settings() {
     let at = |name: &str| folder.path().join(name);
     write(&at("a/001"), settings(), 3, 3);
     let other = Settings {
-        learning_rate: 0.5,
+        optimizer: Adam::new(0.5).into(),
         ..settings()
     };
     // Its last checkpoint is older than its log.
@@ -126,7 +127,7 @@ fn runs_are_found_with_their_states_and_differing_settings() {
     assert_eq!(skipped, [(at("c/006"), true), (at("notes"), false)]);
 
     let rate = |value: f64| Some(json!(value));
-    let usual = rate(settings().learning_rate);
+    let usual = rate(settings().optimizer.lr());
     let values = vec![usual.clone(), rate(0.5), usual.clone(), usual, None];
     let field = "optimizer.lr".to_string();
     assert_eq!(found.differing_settings(), [Setting { field, values }]);

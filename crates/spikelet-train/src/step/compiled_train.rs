@@ -30,7 +30,7 @@ pub struct TrainStep {
     step: u64,
     /// The number of batches since the last update.
     batch: usize,
-    learning_rate_factor: f64,
+    lr_factor: f64,
 }
 
 /// The values of a batch: names and values of inputs.
@@ -88,7 +88,7 @@ impl TrainStep {
             averages: plan.averages,
             step: 0,
             batch: 0,
-            learning_rate_factor: 1.0,
+            lr_factor: 1.0,
         })
     }
 
@@ -133,7 +133,7 @@ impl TrainStep {
     pub fn follow(&mut self, other: &Self) {
         self.step = other.step;
         self.batch = other.batch;
-        self.learning_rate_factor = other.learning_rate_factor;
+        self.lr_factor = other.lr_factor;
     }
 
     /// Continues after `batches` batches, of all updates.
@@ -158,9 +158,9 @@ impl TrainStep {
     }
 
     /// Multiplies the learning rates of all groups by `factor` from the next update on, as in
-    /// `step.set_learning_rate_factor(schedule.factor(epoch, epochs))`.
-    pub fn set_learning_rate_factor(&mut self, factor: f64) {
-        self.learning_rate_factor = factor;
+    /// `step.set_lr_factor(schedule.factor(epoch, epochs))`.
+    pub fn set_lr_factor(&mut self, factor: f64) {
+        self.lr_factor = factor;
     }
 
     /// Names of the tensors of the model: parameters, then buffers.
@@ -241,8 +241,8 @@ impl TrainStep {
         }
         if updates {
             for (k, group) in self.assignment.groups.iter().enumerate() {
-                let rate = group.learning_rate * self.learning_rate_factor;
-                feed_scalars_of(program, &*group.optimizer, &group_name(k), step, rate)?;
+                let lr = group.optimizer.lr() * self.lr_factor;
+                feed_scalars_of(program, &*group.optimizer, &group_name(k), step, lr)?;
             }
         }
         Ok(program)

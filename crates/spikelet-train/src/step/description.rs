@@ -24,11 +24,13 @@ impl Step<'_> {
         });
         let groups = self.groups.groups.iter().filter_map(|group| {
             let names = group.names.as_ref()?;
+            let mut constants = group.optimizer.constants();
+            let lr = constants.remove("lr");
             Some(json!({
                 "parameters": names.text(),
                 "optimizer": group.optimizer.name(),
-                "constants": group.optimizer.constants(),
-                "learning_rate": group.learning_rate,
+                "constants": constants,
+                "lr": lr,
             }))
         });
         Ok(json!({

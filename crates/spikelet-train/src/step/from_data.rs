@@ -23,7 +23,7 @@ impl<'a> Step<'a> {
     ///     let scores = net.forward(cx, &batch["images"].repeat_over_time(4))?.mean(&[0]);
     ///     Ok(Outputs::loss(loss::cross_entropy(&scores, &batch["labels"])))
     /// })?
-    /// .optimizer(Adam::default(), 1e-2);
+    /// .optimizer(Adam::new(1e-2));
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let mut training = step.compile(&mut store)?;
     /// for batch in train.epoch(0, 0) {

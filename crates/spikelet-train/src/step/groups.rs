@@ -54,13 +54,12 @@ impl Names {
     }
 }
 
-/// Parameters with a common optimizer and learning rate.
+/// Parameters with a common optimizer.
 #[derive(Clone)]
 pub(super) struct Group {
     /// `None` for all parameters that are in no other group.
     pub(super) names: Option<Names>,
     pub(super) optimizer: Arc<dyn Optimizer>,
-    pub(super) learning_rate: f64,
 }
 
 /// The assignment of parameters to groups.
@@ -146,11 +145,12 @@ impl Groups {
                             .with_weight_decay(0.0)
                             .unwrap_or(group.optimizer);
                     }
+                    if let (Some(factor), Ok(above)) = (self.layer_decay, i32::try_from(above)) {
+                        let lr = group.optimizer.lr() * factor.powi(above);
+                        group.optimizer = group.optimizer.with_lr(lr);
+                    }
                     if let Some(eta) = self.gradient_noise {
                         group.optimizer = Arc::new(GradientNoise::new(group.optimizer, eta));
-                    }
-                    if let (Some(factor), Ok(above)) = (self.layer_decay, i32::try_from(above)) {
-                        group.learning_rate *= factor.powi(above);
                     }
                     made.push((group, key));
                     made.len() - 1
@@ -213,8 +213,7 @@ mod tests {
         let groups = Groups {
             groups: vec![Group {
                 names: None,
-                optimizer: Arc::new(Sgd::default()),
-                learning_rate: 1.0,
+                optimizer: Arc::new(Sgd::new(1.0)),
             }],
             layer_decay,
             ..Groups::default()
@@ -224,7 +223,7 @@ mod tests {
             ..Traced::default()
         };
         let assignment = groups.assign(&traced).expect("all have an optimizer");
-        let of = |trained: &Trained| assignment.groups[trained.group].learning_rate;
+        let of = |trained: &Trained| assignment.groups[trained.group].optimizer.lr();
         assignment.trained.iter().map(of).collect()
     }
 

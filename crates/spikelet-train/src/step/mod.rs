@@ -107,8 +107,8 @@ type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sy
 /// .batch_size(2)
 /// .input("x", DType::F32, [4])
 /// .input("labels", DType::I64, [])
-/// .optimizer(Adam::default(), 1e-2)
-/// .group("2.*", Sgd::default(), 0.1) // the last layer
+/// .optimizer(Adam::new(1e-2))
+/// .group("2.*", Sgd::new(0.1)) // the last layer
 /// .freeze("0.*");
 ///
 /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
@@ -248,43 +248,24 @@ impl<'a> Step<'a> {
         self
     }
 
-    /// Sets the optimizer and the learning rate of all parameters that are in no group.
+    /// Sets the optimizer of all parameters that are in no group.
     #[must_use]
-    pub fn optimizer(self, optimizer: impl Optimizer + 'static, learning_rate: f64) -> Self {
-        self.in_group(None, Arc::new(optimizer), learning_rate)
+    pub fn optimizer(self, optimizer: impl Optimizer + 'static) -> Self {
+        self.in_group(None, Arc::new(optimizer))
     }
 
-    /// Sets the optimizer and the learning rate of the parameters whose names match `pattern`. The first group that
-    /// matches applies.
+    /// Sets the optimizer of the parameters whose names match `pattern`. The first group that matches applies.
     #[must_use]
-    pub fn group(
-        self,
-        pattern: impl Into<String>,
-        optimizer: impl Optimizer + 'static,
-        learning_rate: f64,
-    ) -> Self {
-        self.in_group(
-            Some(Names::new(pattern)),
-            Arc::new(optimizer),
-            learning_rate,
-        )
+    pub fn group(self, pattern: impl Into<String>, optimizer: impl Optimizer + 'static) -> Self {
+        self.in_group(Some(Names::new(pattern)), Arc::new(optimizer))
     }
 
-    fn in_group(
-        mut self,
-        names: Option<Names>,
-        optimizer: Arc<dyn Optimizer>,
-        learning_rate: f64,
-    ) -> Self {
+    fn in_group(mut self, names: Option<Names>, optimizer: Arc<dyn Optimizer>) -> Self {
         // A later call of `optimizer` replaces an earlier one.
         if names.is_none() {
             self.groups.groups.retain(|group| group.names.is_some());
         }
-        self.groups.groups.push(Group {
-            names,
-            optimizer,
-            learning_rate,
-        });
+        self.groups.groups.push(Group { names, optimizer });
         self
     }
 
@@ -348,7 +329,7 @@ impl<'a> Step<'a> {
     /// .sequence("x", DType::F32, [10, 4])
     /// .sequence("labels", DType::I64, [10])
     /// .carry_states(true)
-    /// .optimizer(Adam::default(), 1e-2);
+    /// .optimizer(Adam::new(1e-2));
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let mut train = step.compile(&mut store)?;
     /// let (x, labels) = ([0.5; 10 * 2 * 4], [1; 10 * 2]);

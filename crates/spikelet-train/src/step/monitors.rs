@@ -82,7 +82,7 @@ impl Step<'_> {
     /// .batch_size(2)
     /// .input("x", DType::F32, [4])
     /// .input("labels", DType::I64, [])
-    /// .optimizer(Adam::default(), 1e-2)
+    /// .optimizer(Adam::new(1e-2))
     /// .monitor(Monitor::Rate, "*")
     /// .monitor(Monitor::Gradient, "2.*");
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);

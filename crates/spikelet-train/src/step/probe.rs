@@ -258,7 +258,7 @@ mod tests {
         .batch_size(N)
         .input("images", DType::F32, [1, 28, 28])
         .input("labels", DType::I64, [])
-        .optimizer(Adam::default(), 1e-2)
+        .optimizer(Adam::new(1e-2))
         .precision(precision)
         .read_gradients("*")
         .read_activations("*.spike_seq")

@@ -1,7 +1,7 @@
 //! What a step takes from the settings of a run, and what it has itself.
 
 use super::Step;
-use super::groups::{Group, Names};
+use super::groups::Names;
 use crate::Settings;
 use crate::optim::Clip;
 use spikelet_core::{MemoryBudget, Result};
@@ -10,7 +10,7 @@ use spikelet_nn::module::Propagation;
 use spikelet_schema::Member;
 
 impl Step<'_> {
-    /// Takes from the settings of a run what the step does not set itself: batch size, optimizer with its learning rate,
+    /// Takes from the settings of a run what the step does not set itself: batch size, optimizer,
     /// groups of parameters, clipping, noise, layer decay, accumulation, averages, precision, propagation, memory budget,
     /// penalties and seed. A trainer does it with its settings.
     ///
@@ -24,7 +24,7 @@ impl Step<'_> {
     /// })
     /// .input("x", DType::F32, [4])
     /// .input("labels", DType::I64, [])
-    /// .settings(&Settings { learning_rate: 0.1, clip_norm: Some(1.0), ..Settings::default() })?;
+    /// .settings(&Settings { optimizer: Adam::new(0.1).into(), clip_norm: Some(1.0), ..Settings::default() })?;
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// assert_eq!(step.compile(&mut store)?.batch_size(), 128);
     /// # Ok::<(), spikelet_core::Error>(())
@@ -49,29 +49,21 @@ impl Step<'_> {
         groups.gradient_noise = groups.gradient_noise.or(settings.gradient_noise);
         groups.matrices_decay_only |= !settings.bias_decay;
         if groups.of_others().is_none() {
-            let optimizer = settings.optimizer.0.clone();
-            self = self.in_group(None, optimizer, settings.learning_rate);
+            self = self.in_group(None, settings.optimizer.0.clone());
         }
         settings.groups.iter().try_fold(self, |step, group| {
             if group.frozen {
                 return Ok(step.freeze(&group.parameters));
             }
             let optimizer = group.config(&*settings.optimizer)?;
-            let rate = group.learning_rate.unwrap_or(settings.learning_rate);
-            Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer, rate))
+            Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer))
         })
     }
 
     /// The settings of a run of this step: its own where it has them.
     pub(crate) fn in_settings(&self, settings: &Settings) -> Settings {
-        let (optimizer, learning_rate) = match self.groups.of_others() {
-            Some(Group {
-                optimizer,
-                learning_rate,
-                ..
-            }) => (Member(optimizer.clone()), *learning_rate),
-            None => (settings.optimizer.clone(), settings.learning_rate),
-        };
+        let own = self.groups.of_others();
+        let optimizer = own.map(|group| Member(group.optimizer.clone()));
         let [clip_norm, clip_value] = match self.clip {
             Some(Clip::Norm(most)) => [Some(most), None],
             Some(Clip::Value(most)) => [None, Some(most)],
@@ -88,8 +80,7 @@ impl Step<'_> {
             layer_decay: self.groups.layer_decay,
             gradient_noise: self.groups.gradient_noise,
             bias_decay: !self.groups.matrices_decay_only,
-            optimizer,
-            learning_rate,
+            optimizer: optimizer.unwrap_or_else(|| settings.optimizer.clone()),
             clip_norm,
             clip_value,
             ..settings.clone()

@@ -145,11 +145,8 @@ impl Step<'_> {
                 expected: "at least 0 and below 1",
             });
         }
-        let rates = self.groups.groups.iter().map(|group| group.learning_rate);
-        if let Some(given) = rates
-            .into_iter()
-            .find(|rate| !rate.is_finite() || *rate < 0.0)
-        {
+        let mut rates = (self.groups.groups.iter()).map(|group| group.optimizer.lr());
+        if let Some(given) = rates.find(|lr| !lr.is_finite() || *lr < 0.0) {
             return Err(StepError::Setting {
                 setting: "the learning rate",
                 given,

@@ -154,11 +154,10 @@ fn a_network_from_toml_with_latency_spikes() -> Result<()> {
 #[test]
 fn if_neurons_with_sgd() -> Result<()> {
     let settings = Settings {
-        learning_rate: 0.1,
         loss: loss::CrossEntropy::new().into(),
         optimizer: Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.1)
         }
         .into(),
         ..few(6, 16)
@@ -207,7 +206,7 @@ fn adaptive_thresholds() -> Result<()> {
     };
     let settings = Settings {
         loss: loss::CrossEntropy::new().into(),
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         time_steps: 8,
         ..few(5, 19)
     };
@@ -228,7 +227,7 @@ fn a_parallel_neuron_with_augmented_and_mixed_images() -> Result<()> {
     let settings = Settings {
         loss: loss::CrossEntropy::new().into(),
         mixup: Some(0.2),
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         ..few(6, 21)
     };
     hidden(Psn::default(), settings, 21)
@@ -245,7 +244,7 @@ fn one_hundred_images_learned_by_heart() -> Result<()> {
     let settings = Settings {
         batch_size: 20,
         loss: loss::CrossEntropy::new().into(),
-        learning_rate: 2e-3,
+        optimizer: Adam::new(2e-3).into(),
         ..few(40, 22)
     };
     assert_healthy(&Trainer::new(net, settings).fit(&data)?);

@@ -152,15 +152,14 @@ fn shuffled_labels_are_named() {
 #[test]
 fn a_learning_rate_of_10_is_named() {
     for optimizer in [
-        Adam::default().into(),
+        Adam::new(10.0).into(),
         Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(10.0)
         }
         .into(),
     ] {
         let settings = Settings {
-            learning_rate: 10.0,
             optimizer,
             loss: loss::CrossEntropy::new().into(),
             ..settings()
@@ -277,7 +276,7 @@ fn a_network_that_learns_some_wrong_labels_by_heart_overfits() {
     let settings = Settings {
         epochs: 60,
         loss: loss::CrossEntropy::new().into(),
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         schedule: LrSchedule::default(),
         ..settings()
     };

@@ -16,9 +16,9 @@ pub fn settings() -> Settings {
         time_steps: 4,
         batch_size: 16,
         epochs: 8,
-        learning_rate: 1e-3,
+        optimizer: Adam::new(1e-3).into(),
         encoder: Direct.into(),
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         validation: 0.0,
         ..Settings::default()
     }

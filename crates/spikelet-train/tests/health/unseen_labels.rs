@@ -26,7 +26,7 @@ pub fn settings(epochs: usize, seed: u64) -> Settings {
         batch_size: 10,
         epochs,
         seed,
-        learning_rate: 2e-3,
+        optimizer: Adam::new(2e-3).into(),
         encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
@@ -90,7 +90,7 @@ fn recurrent_neurons_with_shuffled_digits() {
         .add(Recurrent::new(If::new(), 60))
         .add(Linear::new(60, 10));
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(14, 84)
     };
     sick(net, settings, &data);
@@ -106,7 +106,7 @@ fn eight_patterns_with_random_labels_and_adaptive_thresholds() {
         .add(Alif::default())
         .add(Linear::new(40, 8));
     let settings = Settings {
-        learning_rate: 1e-3,
+        optimizer: Adam::new(1e-3).into(),
         ..settings(12, 91)
     };
     // The network does not begin to learn, so that nothing points at the labels.
@@ -125,10 +125,9 @@ fn three_gratings_with_random_labels_and_sgd() {
         .add(Flatten)
         .add(Linear::new(12 * 16, 3));
     let settings = Settings {
-        learning_rate: 0.05,
         optimizer: Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.05)
         }
         .into(),
         ..settings(30, 92)
@@ -222,7 +221,7 @@ fn large_scores_and_random_labels() {
         .add(Linear::new(60, 4).bias(true))
         .add(Scale(20.0));
     let settings = Settings {
-        learning_rate: 1e-3,
+        optimizer: Adam::new(1e-3).into(),
         ..settings(25, 121)
     };
     sick(net, settings, &data);
@@ -240,7 +239,7 @@ fn digits_with_random_labels_and_a_loss_at_each_step() {
         .add(Linear::new(120, 10));
     let settings = Settings {
         loss: loss::Tet::default().into(),
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         ..settings(20, 122)
     };
     sick(net, settings, &data);
@@ -257,8 +256,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
         .add(Flatten)
         .add(Linear::new(8 * 36, 5));
     let settings = Settings {
-        learning_rate: 1e-3,
-        optimizer: RmsProp::default().into(),
+        optimizer: RmsProp::new(1e-3).into(),
         ..settings(15, 123)
     };
     sick(net, settings, &data);
@@ -269,7 +267,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
 fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
     let data = with_random_labels(&prototypes(124, 25, [1, 8, 8], 50.0, [1000, 500]), 9);
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(15, 124)
     };
     sick(mlp(64, 150, 25), settings, &data);
@@ -280,7 +278,7 @@ fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
 fn six_patterns_with_random_labels_and_a_high_learning_rate() {
     let data = with_random_labels(&prototypes(131, 6, [1, 9, 9], 60.0, [400, 300]), 3);
     let settings = Settings {
-        learning_rate: 2e-2,
+        optimizer: Adam::new(2e-2).into(),
         ..settings(20, 131)
     };
     sick(mlp(81, 60, 6), settings, &data);

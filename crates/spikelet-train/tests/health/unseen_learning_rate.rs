@@ -25,7 +25,10 @@ fn works(report: &FitReport, classes: usize) -> bool {
 
 fn sick(net: fn() -> Sequential, classes: usize, settings: Settings, data: &Split) {
     let slow = Settings {
-        learning_rate: settings.learning_rate / 1000.0,
+        optimizer: settings
+            .optimizer
+            .with_lr(settings.optimizer.lr() / 1000.0)
+            .into(),
         ..settings.clone()
     };
     let slow = run(net(), slow, data);
@@ -49,13 +52,13 @@ fn assert_not_the_rate(report: &FitReport) {
     );
 }
 
-fn settings(learning_rate: f64, epochs: usize, seed: u64) -> Settings {
+fn settings(lr: f64, epochs: usize, seed: u64) -> Settings {
     Settings {
         time_steps: 4,
         batch_size: 25,
         epochs,
         seed,
-        learning_rate,
+        optimizer: Adam::new(lr).into(),
         encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
@@ -95,7 +98,7 @@ fn three_hidden_layers_with_rmsprop_at_2() {
     };
     let data = prototypes(62, 12, [1, 8, 8], 30.0, [600, 300]);
     let settings = Settings {
-        optimizer: RmsProp::default().into(),
+        optimizer: RmsProp::new(2.0).into(),
         ..settings(2.0, 10, 62)
     };
     sick(net, 12, settings, &data);
@@ -113,7 +116,7 @@ fn recurrent_neurons_with_lion_at_1() {
     };
     let data = prototypes(63, 8, [1, 7, 7], 30.0, [500, 300]);
     let settings = Settings {
-        optimizer: Lion::default().into(),
+        optimizer: Lion::new(1.0).into(),
         ..settings(1.0, 10, 63)
     };
     sick(net, 8, settings, &data);
@@ -134,10 +137,10 @@ fn spiking_outputs_with_sgd_at_1000() {
     let settings = Settings {
         optimizer: Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(1000.0)
         }
         .into(),
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(1000.0, 10, 64)
     };
     sick(net, 5, settings, &data);
@@ -229,7 +232,7 @@ fn a_high_rate_that_works() {
     let settings = Settings {
         optimizer: Sgd {
             momentum: 0.9,
-            ..Sgd::default()
+            ..Sgd::new(0.5)
         }
         .into(),
         ..settings(0.5, 10, 68)

@@ -42,7 +42,7 @@ fn settings(epochs: usize, seed: u64) -> Settings {
         batch_size: 20,
         epochs,
         seed,
-        learning_rate: 3e-3,
+        optimizer: Adam::new(3e-3).into(),
         encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
@@ -83,7 +83,7 @@ fn gratings_with_noisy_labels_and_a_squared_error() {
         .add(If::new())
         .add(Linear::new(128, 4));
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(60, 52)
     };
     sick(net, settings, &with_label_noise(&data, 0.4, 12));
@@ -158,7 +158,7 @@ fn noisy_labels_with_weight_decay_and_dropout() {
         .add(Linear::new(32, 5));
     let settings = Settings {
         validation: 0.2,
-        learning_rate: 1e-3,
+        optimizer: Adam::new(1e-3).into(),
         loss: loss::CrossEntropy::new().label_smoothing(0.1).into(),
         ..settings(40, 47)
     };

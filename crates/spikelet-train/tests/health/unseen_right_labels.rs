@@ -68,7 +68,7 @@ fn a_deep_network_that_learns_late() {
     let net = net.add(neuron()).add(Linear::new(48, 10));
     let data = prototypes(95, 10, [1, 8, 8], 30.0, [1000, 300]);
     let settings = Settings {
-        learning_rate: 5e-5,
+        optimizer: Adam::new(5e-5).into(),
         ..settings(25, 95)
     };
     let report = run(net, settings, &data);
@@ -88,8 +88,7 @@ fn a_slow_schedule_with_sgd() {
         .add(If::new())
         .add(Linear::new(32, 5));
     let settings = Settings {
-        learning_rate: 3e-3,
-        optimizer: Sgd::default().into(),
+        optimizer: Sgd::new(3e-3).into(),
         ..settings(30, 86)
     };
     // It learns too slowly to be better than guessing for sure.
@@ -127,8 +126,7 @@ fn fifteen_patterns_learned_slowly() {
         .add(Plif::new(2.0))
         .add(Linear::new(50, 15));
     let settings = Settings {
-        learning_rate: 2e-3,
-        optimizer: Sgd::default().into(),
+        optimizer: Sgd::new(2e-3).into(),
         ..settings(25, 101)
     };
     healthy(&run(net, settings, &data));
@@ -173,7 +171,7 @@ fn recurrent_neurons_with_a_small_learning_rate() {
         .add(Recurrent::new(Lif::new(2.0), 50))
         .add(Linear::new(50, 10));
     let settings = Settings {
-        learning_rate: 3e-5,
+        optimizer: Adam::new(3e-5).into(),
         ..settings(15, 104)
     };
     healthy(&run(net, settings, &data));
@@ -198,7 +196,7 @@ fn a_weak_signal_of_ten_classes() {
 fn a_weak_signal_and_a_high_learning_rate() {
     let data = |test| prototypes(125, 2, [1, 8, 8], 300.0, [200, test]);
     let settings = Settings {
-        learning_rate: 2e-2,
+        optimizer: Adam::new(2e-2).into(),
         ..settings(20, 125)
     };
     weak(|| mlp(64, 50, 2), 2, settings, data, 120);
@@ -209,7 +207,7 @@ fn a_weak_signal_and_a_high_learning_rate() {
 fn a_weak_signal_of_six_classes_and_a_squared_error() {
     let data = |test| prototypes(126, 6, [1, 7, 7], 280.0, [240, test]);
     let settings = Settings {
-        loss: loss::Mse.into(),
+        loss: loss::MseOneHot.into(),
         ..settings(30, 126)
     };
     weak(|| mlp(49, 90, 6), 6, settings, data, 150);
@@ -227,7 +225,7 @@ fn a_weak_signal_of_three_gratings() {
             .add(Linear::new(12 * 36, 3))
     };
     let settings = Settings {
-        learning_rate: 5e-3,
+        optimizer: Adam::new(5e-3).into(),
         ..settings(30, 127)
     };
     weak(net, 3, settings, data, 130);
@@ -246,8 +244,7 @@ fn twelve_patterns_learned_slowly() {
         })
         .add(Linear::new(50, 12));
     let settings = Settings {
-        learning_rate: 0.01,
-        optimizer: Sgd::default().into(),
+        optimizer: Sgd::new(0.01).into(),
         ..settings(20, 128)
     };
     healthy(&run(net, settings, &data));
@@ -258,7 +255,7 @@ fn twelve_patterns_learned_slowly() {
 fn a_weak_signal_of_four_classes_and_a_high_learning_rate() {
     let data = |test| prototypes(133, 4, [1, 7, 7], 250.0, [250, test]);
     let settings = Settings {
-        learning_rate: 2e-2,
+        optimizer: Adam::new(2e-2).into(),
         ..settings(20, 133)
     };
     weak(|| mlp(49, 40, 4), 4, settings, data, 160);
@@ -276,7 +273,7 @@ fn a_weak_signal_of_two_classes_and_recurrent_neurons() {
             .add(Linear::new(40, 2))
     };
     let settings = Settings {
-        learning_rate: 8e-3,
+        optimizer: Adam::new(8e-3).into(),
         ..settings(20, 134)
     };
     weak(net, 2, settings, data, 130);

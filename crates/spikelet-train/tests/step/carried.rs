@@ -32,7 +32,7 @@ fn step(net: &Sequential, window: usize, carries: bool) -> Step<'_> {
     .sequence("labels", DType::I64, [window])
     .carry_states(carries)
     .read_gradients("*")
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
 }
 
 fn inputs() -> Vec<f32> {

@@ -28,17 +28,14 @@ fn step_error(step: &Step<'_>) -> StepError {
 #[test]
 fn settings_outside_their_domain_are_refused() {
     let net = linear_net();
-    let ready = || regression(&net, N).optimizer(Sgd::default(), 0.1);
+    let ready = || regression(&net, N).optimizer(Sgd::new(0.1));
     for (step, setting) in [
         (ready().batch_size(0), "the batch size"),
         (ready().accumulate(0), "the number of accumulated batches"),
         (ready().ema(1.0), "the decay of the average"),
         (ready().ema(-0.1), "the decay of the average"),
-        (ready().optimizer(Sgd::default(), -1.0), "the learning rate"),
-        (
-            ready().optimizer(Sgd::default(), f64::NAN),
-            "the learning rate",
-        ),
+        (ready().optimizer(Sgd::new(-1.0)), "the learning rate"),
+        (ready().optimizer(Sgd::new(f64::NAN)), "the learning rate"),
     ] {
         match step_error(&step) {
             StepError::Setting { setting: found, .. } => assert_eq!(found, setting),
@@ -59,13 +56,13 @@ fn patterns_must_match_and_all_parameters_need_an_optimizer() {
         StepError::NoOptimizer { parameters } if parameters.len() == 3
     ));
     assert!(matches!(
-        expect(bare().group("first.*", Sgd::default(), 0.1)),
+        expect(bare().group("first.*", Sgd::new(0.1))),
         StepError::NoOptimizer { parameters } if parameters == ["second.weight", "second.bias"]
     ));
-    let ready = || bare().optimizer(Sgd::default(), 0.1);
+    let ready = || bare().optimizer(Sgd::new(0.1));
     for step in [
         ready().freeze("frist.*"),
-        ready().group("third.*", Sgd::default(), 0.1),
+        ready().group("third.*", Sgd::new(0.1)),
         ready().read_gradients("third.*"),
         ready().read_activations("lif.*"),
     ] {
@@ -91,7 +88,7 @@ fn the_function_must_return_a_scalar_loss_of_known_inputs() {
         Step::new(move |cx, inputs| function(net, cx, inputs))
             .batch_size(N)
             .input("x", DType::F32, [3])
-            .optimizer(Sgd::default(), 0.1)
+            .optimizer(Sgd::new(0.1))
     };
     let vector = step(|net, cx, inputs| {
         Ok(net
@@ -150,7 +147,7 @@ fn the_function_must_return_a_scalar_loss_of_known_inputs() {
 #[test]
 fn two_inputs_of_one_name_are_refused() {
     let net = linear_net();
-    let step = regression(&net, N).optimizer(Sgd::default(), 0.1);
+    let step = regression(&net, N).optimizer(Sgd::new(0.1));
     let error = refused(&step.input("x", DType::F32, [1]));
     assert!(
         matches!(error, Error::Graph(spikelet_graph::Error::Name { .. })),
@@ -163,7 +160,7 @@ fn wrong_values_are_refused() -> Result<()> {
     let net = linear_net();
     let mut store = store()?;
     let mut step = regression(&net, N)
-        .optimizer(Sgd::default(), 0.1)
+        .optimizer(Sgd::new(0.1))
         .compile(&mut store)?;
     assert!(step.output("y").is_err(), "it has not run");
     let x = numbers(1, N * 3);
@@ -212,7 +209,7 @@ fn a_batch_must_have_the_inputs() -> Result<()> {
     let net = linear_net();
     let mut store = store()?;
     let mut step = regression(&net, N)
-        .optimizer(Sgd::default(), 0.1)
+        .optimizer(Sgd::new(0.1))
         .compile(&mut store)?;
     let x = || BatchTensor::f32(&[N, 3], numbers(1, 3 * N));
     let target = || BatchTensor::f32(&[N, 1], numbers(2, N));
@@ -260,7 +257,7 @@ fn labels_outside_the_classes_are_refused() -> Result<()> {
     .batch_size(1)
     .input("x", DType::F32, [3])
     .input("labels", DType::I64, [])
-    .optimizer(Sgd::default(), 0.1)
+    .optimizer(Sgd::new(0.1))
     .compile(&mut store)?;
     for label in [-1, 4] {
         let error = step

@@ -35,7 +35,7 @@ fn check(input: &[usize], layer: &str) -> Result<()> {
         batch_size: 3,
         epochs: 1,
         validation: 0.0,
-        learning_rate: 0.02,
+        optimizer: Adam::new(0.02).into(),
         evaluation_batch: Some(5),
         ..Settings::default()
     };

@@ -8,8 +8,14 @@ use spikelet_train::{Step, StepError};
 
 fn with_everything(net: &Sequential) -> Step<'_> {
     regression(net, N)
-        .optimizer(Adam::default(), 1e-2)
-        .group("first.*", AdamW::new(0.1), 2e-2)
+        .optimizer(Adam::new(1e-2))
+        .group(
+            "first.*",
+            AdamW {
+                weight_decay: 0.1,
+                ..AdamW::new(2e-2)
+            },
+        )
         .no_weight_decay_on_vectors()
         .accumulate(2)
         .ema(0.9)
@@ -149,7 +155,7 @@ fn a_state_of_another_step_is_refused() -> Result<()> {
     step.save_state(&first, &path)?;
     let mut second = store()?;
     let mut other = regression(&net, N)
-        .optimizer(Adam::default(), 1e-2)
+        .optimizer(Adam::new(1e-2))
         .compile(&mut second)?;
     let error = other
         .resume(&mut second, &path)

@@ -269,7 +269,7 @@ fn a_frozen_layer_with_a_rule_of_the_optimizer_trains_nothing() -> Result<()> {
         Sequential::new().add(plastic)
     };
     let net = plastic(Update::Gradient);
-    let trained = || step(&net).optimizer(Sgd::default(), 0.1);
+    let trained = || step(&net).optimizer(Sgd::new(0.1));
     trained().compile(&mut store()?)?;
     let refused = trained().freeze("*").compile(&mut store()?);
     let error = refused.expect_err("nothing is trained");

@@ -35,11 +35,11 @@ fn net() -> Sequential {
         .add_named("output", neurons())
 }
 
-fn settings(learning_rate: f64, penalties: Vec<Penalty>) -> Settings {
+fn settings(lr: f64, penalties: Vec<Penalty>) -> Settings {
     Settings {
         time_steps: T,
         batch_size: N,
-        learning_rate,
+        optimizer: Adam::new(lr).into(),
         encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         penalties,

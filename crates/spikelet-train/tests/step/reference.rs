@@ -17,16 +17,16 @@ fn groups_have_their_own_learning_rates_and_vectors_no_weight_decay() -> Result<
     let momentum = Sgd {
         momentum: 0.9,
         weight_decay: DECAY,
-        ..Sgd::default()
+        ..Sgd::new(RATES[0])
     };
     let plain = Sgd {
         weight_decay: DECAY,
-        ..Sgd::default()
+        ..Sgd::new(RATES[1])
     };
     let mut store = store()?;
     let mut step = regression(&net, N)
-        .group("first.*", momentum, RATES[0])
-        .optimizer(plain, RATES[1])
+        .group("first.*", momentum)
+        .optimizer(plain)
         .no_weight_decay_on_vectors()
         .compile(&mut store)?;
     let mut expected = Reference::of(&store)?;
@@ -61,7 +61,7 @@ fn groups_have_their_own_learning_rates_and_vectors_no_weight_decay() -> Result<
 fn frozen_parameters_keep_their_values_and_have_no_gradient_in_the_program() -> Result<()> {
     let net = linear_net();
     let mut store = store()?;
-    let definition = regression(&net, N).optimizer(Sgd::default(), 0.1);
+    let definition = regression(&net, N).optimizer(Sgd::new(0.1));
     let all = definition.compile(&mut store)?.plan().graph.nodes.len();
     let mut step = definition.freeze("first.*").compile(&mut store)?;
     assert!(step.plan().graph.nodes.len() < all);
@@ -82,7 +82,7 @@ fn accumulated_batches_update_like_one_large_batch() -> Result<()> {
     let net = linear_net();
     let definition = || {
         regression(&net, N)
-            .optimizer(Sgd::default(), 0.1)
+            .optimizer(Sgd::new(0.1))
             .clip(Clip::Norm(0.5))
     };
     let mut store_of_parts = store()?;
@@ -125,7 +125,7 @@ fn accumulated_batches_update_like_one_large_batch() -> Result<()> {
 fn averages_follow_the_weights_and_are_evaluated_in_a_store_of_their_own() -> Result<()> {
     let net = linear_net();
     let mut store = store()?;
-    let definition = regression(&net, N).optimizer(Sgd::default(), 0.1).ema(0.8);
+    let definition = regression(&net, N).optimizer(Sgd::new(0.1)).ema(0.8);
     let mut step = definition.compile(&mut store)?;
     let mut expected = store.get("second.weight")?.to_f64();
     for k in 0..5 {
@@ -165,7 +165,7 @@ fn gradients_activations_and_outputs_can_be_read() -> Result<()> {
         .add_named("readout", Linear::new(HIDDEN, 1));
     let mut store = store()?;
     let mut step = regression(&net, N)
-        .optimizer(Sgd::default(), 0.1)
+        .optimizer(Sgd::new(0.1))
         .read_gradients("readout.*")
         .read_activations("*.spike_seq")
         .outputs(true)
@@ -187,7 +187,7 @@ fn noise_on_gradients_has_the_variance_of_its_step_and_falls() -> Result<()> {
             Ok(Outputs::loss(y.mean_all() * 0.0))
         });
         let step = step.batch_size(1).input("x", DType::F32, [64]);
-        let step = step.optimizer(Sgd::default(), 1.0).gradient_noise(eta);
+        let step = step.optimizer(Sgd::new(1.0)).gradient_noise(eta);
         let mut store = store()?;
         let mut train = step.compile(&mut store)?;
         let mut weights = vec![store.get("weight")?.to_f64()];

@@ -11,16 +11,16 @@ fn two_steps_on_shared_weights_alternate() -> Result<()> {
     let mut store = store()?;
     // The first step trains the first layer, the second one the second layer with momentum.
     let mut lower = regression(&net, N)
-        .optimizer(Sgd::default(), 0.05)
+        .optimizer(Sgd::new(0.05))
         .freeze("second.*")
         .name("lower")
         .compile(&mut store)?;
     let momentum = Sgd {
         momentum: 0.5,
-        ..Sgd::default()
+        ..Sgd::new(0.1)
     };
     let mut upper = regression(&net, 2 * N)
-        .optimizer(momentum, 0.1)
+        .optimizer(momentum)
         .freeze("first.*")
         .name("upper")
         .compile(&mut store)?;
@@ -63,7 +63,7 @@ fn a_prediction_needs_no_target_and_a_stream_carries_states() -> Result<()> {
     .batch_size(2)
     .sequence("x", DType::F32, [4, 3])
     .input("target", DType::F32, [6])
-    .optimizer(Sgd::default(), 0.1);
+    .optimizer(Sgd::new(0.1));
     let mut store = store()?;
     definition.compile(&mut store)?;
     let x: Vec<f32> = super::support::numbers(3, 4 * 2 * 3)

@@ -146,7 +146,7 @@ impl<'a> Classifier<'a> {
 #[cfg(test)]
 mod tests {
     use super::Prediction;
-    use spikelet::loss::Mse;
+    use spikelet::loss::MseOneHot;
 
     #[test]
     fn classes_are_sorted_by_score_and_probabilities_sum_to_one() {
@@ -164,6 +164,6 @@ mod tests {
         assert_eq!(found.probability(1), None);
         assert_eq!(found.certainty(1), ("score", 1002.0));
         assert_eq!(found.best(), Some(1));
-        assert_eq!(Prediction::new(&[0.0; 3], &Mse).best(), None);
+        assert_eq!(Prediction::new(&[0.0; 3], &MseOneHot).best(), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Mean squared error of the scores of a classifier.
 
-use super::{Loss, mean_squared_error, mse};
+use super::target::one_hot;
+use super::{Loss, mse};
 use crate::module::StepOutputs;
 use spikelet_graph::{DType, Var};
 use spikelet_schema::Schema;
@@ -10,13 +11,13 @@ use spikelet_schema::Schema;
 /// Firing rates can reach these targets, while the softmax of rates between 0 and 1 cannot approach a one-hot
 /// distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
-pub struct Mse;
+pub struct MseOneHot;
 
-impl Loss for Mse {
+impl Loss for MseOneHot {
     fn apply(&self, _: &StepOutputs, scores: &Var, labels: &Var) -> Var {
         match labels.ty().dtype {
-            DType::I64 => mse(scores, labels),
-            _ => mean_squared_error(scores, labels),
+            DType::I64 => mse_one_hot(scores, labels),
+            _ => mse(scores, labels),
         }
     }
 
@@ -30,4 +31,9 @@ impl Loss for Mse {
     fn is_of_softmax(&self) -> bool {
         false
     }
+}
+
+/// Mean squared error of scores `[N, classes]` and one-hot labels i64 `[N]`.
+pub fn mse_one_hot(scores: &Var, labels: &Var) -> Var {
+    mse(scores, &one_hot(scores, labels, 0, None))
 }
