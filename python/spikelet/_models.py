@@ -85,7 +85,7 @@ def load(path: PathLike, device: str = "auto") -> Network:
     Parameters
     ----------
     path : path
-        A file of `Network.save`, or a checkpoint of a run.
+        A file or a folder of `Network.save`, a checkpoint or the folder of a run, or `"hf://owner/name"`.
     device : str
         The device of the weights.
 
@@ -97,4 +97,5 @@ def load(path: PathLike, device: str = "auto") -> Network:
     made, settings = _native.read_checkpoint(os.fspath(path))
     net = Network._of(made, json.loads(settings))
     net._device = device
-    return net.load(path)
+    net.load(path)
+    return net

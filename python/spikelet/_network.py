@@ -345,7 +345,7 @@ class Network:
             Arrays of the names and shapes of `state_dict`.
         strict : bool
             Whether all names must be those of the network. Otherwise others are left out, and weights without an array
-            stay; `spikelet.weights.import_` leaves out other shapes as well.
+            stay; `load` leaves out other shapes as well.
 
         Returns
         -------
@@ -367,32 +367,62 @@ class Network:
         return self
 
     def save(self, path: PathLike) -> None:
-        """Writes the network with its weights and the settings of its training to a safetensors file.
+        """Writes the network with its weights and the settings of its training.
 
         `spikelet.load` and the command `spikelet eval` read it; other programs read the tensors.
 
         Parameters
         ----------
         path : path
-            A file, which is replaced.
+            A safetensors file, which is replaced; or a folder, which exists or ends with `/`: `model.safetensors` and
+            `config.json` are written there, as models are shared.
         """
-        self._model.save(os.fspath(path), json.dumps(self._settings_for(None)))
+        name = os.fspath(path)
+        folder = os.path.isdir(name) or name.endswith(("/", os.sep))
+        self._model.save(name, json.dumps(self._settings_for(None)), folder)
 
-    def load(self, path: PathLike) -> Network:
-        """Sets all weights from a safetensors file or a checkpoint.
+    def load(
+        self, source: PathLike | Mapping[str, Any], *, strict: bool = True, map: str | Mapping[str, str] | None = None
+    ) -> str:
+        """Sets weights from a file, or from arrays.
 
         Parameters
         ----------
-        path : path
-            A file of `save`, of a run, or with exactly the tensors of the network.
+        source : path or mapping of str to array_like
+            A file of `save`, a checkpoint of a run or of PyTorch, safetensors or `.npz`; the folder of a run or of a model;
+            `"hf://owner/name"`, a model of the Hugging Face Hub; or a state dict.
+        strict : bool
+            Whether all tensors must be those of the network. Otherwise other tensors are left out; if the number of classes
+            differs, the last layer stays, for fine-tuning.
+        map : str or mapping, optional
+            A framework of `spikelet.weights.FRAMEWORKS`, whose names the source has; or beginnings of names in the source with
+            those in the network: `{"backbone.": "trunk."}`. By default the names of the network; of a file without `strict`, those
+            of the framework that fits best.
 
         Returns
         -------
-        Network
-            The network itself.
+        str
+            What differs; empty if all fits.
+
+        Examples
+        --------
+        >>> net = spikelet.Sequential(spikelet.Linear(2, 1), input=(2,))
+        >>> net.load({"fc.weight": [[1.0, 2.0]]}, map={"fc.": "0."})
+        ''
         """
-        self._model.load(os.fspath(path))
-        return self
+        from .weights import _plain, read
+
+        given: Any = _plain(source) if isinstance(source, Mapping) else os.fspath(source)
+        if isinstance(map, Mapping):
+            tensors = given if isinstance(source, Mapping) else read(given)
+            given = {_renamed(name, map): array for name, array in tensors.items()}
+        if map is None and strict and isinstance(given, str):
+            self._model.load(given)
+            return ""
+        framework = map if isinstance(map, str) else None
+        if framework is None and not isinstance(given, str):
+            framework = "spikelet"
+        return _native.load_weights(self._model, given, framework, strict)
 
     # Running.
 
@@ -712,3 +742,11 @@ class Network:
             sizes = [1] * (3 - len(sizes)) + sizes if len(sizes) <= 3 else [sizes[0] * sizes[1], *sizes[2:]]
         text, numbers = self._model.plan((sizes, steps), json.dumps(settings), training)
         return Plan(text, **json.loads(numbers))
+
+
+def _renamed(name: str, prefixes: Mapping[str, str]) -> str:
+    """A name with another beginning."""
+    for before, now in prefixes.items():
+        if name.startswith(before):
+            return now + name[len(before) :]
+    return name

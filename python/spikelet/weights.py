@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["FRAMEWORKS", "export", "import_", "read", "write"]
+__all__ = ["FRAMEWORKS", "export", "read", "write"]
 
 FRAMEWORKS = ("spikelet", "spikingjelly", "snntorch", "norse", "sparch")
 """The frameworks whose names are known."""
@@ -65,36 +65,6 @@ def _plain(tensors: Mapping[str, Any]) -> dict[str, Array]:
         array = as_numpy(values, str(name))
         arrays[str(name)] = np.require(array, dtype=np.int64 if array.dtype.kind in "iub" else np.float32, requirements=("C", "A"))
     return arrays
-
-
-def import_(net: Network, source: PathLike | Mapping[str, Any], framework: str | None = None) -> str:
-    """Sets the weights of a network from those of another framework.
-
-    Parameters
-    ----------
-    net : Network
-        The network; its layers have the names of the other framework's.
-    source : path or mapping
-        A file, or a state dict.
-    framework : str, optional
-        One of `FRAMEWORKS`. Of a file, it is by default the one whose names fit best; another number of classes leaves
-        the last layer as it is.
-
-    Returns
-    -------
-    str
-        What differs; empty if all fits.
-
-    Examples
-    --------
-    >>> net = spikelet.Sequential(spikelet.Linear(2, 1), input=(2,))
-    >>> spikelet.weights.import_(net, {"0.weight": [[1.0, 2.0]]}, "snntorch")
-    ''
-    """
-    given: Any = _plain(source) if isinstance(source, Mapping) else os.fspath(source)
-    if framework is None and not isinstance(given, str):
-        framework = "spikelet"
-    return _native.import_weights(net._model, given, framework)
 
 
 def export(net: Network, framework: str) -> dict[str, Array]:

@@ -24,9 +24,18 @@ pub(crate) struct SequenceFiles {
     pub classes: fn() -> Vec<String>,
     pub splits: fn() -> Vec<String>,
     pub writes_into: fn(&Path) -> bool,
-    /// The ending of files with one sample each, and the elements of `x` of such a file.
-    pub sample_files: Option<(&'static [&'static str], fn(&Path) -> Result<Vec<u8>>)>,
+    /// The files with one sample each, if there are such files.
+    pub sample_files: Option<SampleFiles>,
     pub read: fn(&DataOptions) -> Result<Split>,
+}
+
+/// Files with one sample each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleFiles {
+    /// The endings of their names.
+    pub endings: &'static [&'static str],
+    /// Reads the elements of `x`.
+    pub read: fn(&Path) -> Result<Vec<u8>>,
 }
 
 /// The splits of a data set with one.
@@ -91,11 +100,11 @@ impl NamedDataset for SequenceFiles {
     }
 
     fn sample_endings(&self) -> &'static [&'static str] {
-        self.sample_files.map_or(&[], |(endings, _)| endings)
+        self.sample_files.map_or(&[], |files| files.endings)
     }
 
     fn read_sample(&self, path: &Path) -> Result<Sample<'static>> {
-        let Some((_, read)) = self.sample_files else {
+        let Some(SampleFiles { read, .. }) = self.sample_files else {
             return Err(Error::NoSampleFiles {
                 dataset: self.title.into(),
                 path: path.into(),

@@ -322,3 +322,103 @@ fn an_interrupted_transfer_is_continued_where_the_server_gives_parts() {
     assert_eq!(fs::read(&path).unwrap(), body);
     assert_eq!((files_in(folder.path()), server.asked().len()), (1, 5));
 }
+
+mod hub {
+    use super::{nobody, ok};
+    use crate::server::{Server, answer};
+    use spikelet_data::download::{Failure, Hub, HubError};
+    use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tempfile::TempDir;
+
+    fn hub(endpoint: String, cache: &TempDir) -> Hub {
+        Hub {
+            endpoint,
+            token: None,
+            cache: cache.path().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_model_is_downloaded_with_its_configuration_and_asked_for_again() {
+        let cache = TempDir::new().unwrap();
+        let calls = AtomicUsize::new(0);
+        let server = Server::start(Box::new(move |path| {
+            let first = calls.fetch_add(1, Ordering::Relaxed) < 2;
+            match (first, path.ends_with("config.json")) {
+                (true, true) => ok(b"{}"),
+                (true, false) => {
+                    b"HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 7\r\nConnection: close\r\n\r\nweights".to_vec()
+                }
+                (false, _) => answer("304 Not Modified", b"", 0),
+            }
+        }));
+        let hub = hub(server.url.clone(), &cache);
+        let path = hub.file("hf://owner/name").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"weights");
+        assert_eq!(fs::read(path.with_file_name("config.json")).unwrap(), b"{}");
+        assert_eq!(hub.file("hf://owner/name").unwrap(), path);
+        assert_eq!(fs::read(&path).unwrap(), b"weights");
+        let asked = server.asked();
+        assert_eq!(asked[0], "/data/owner/name/resolve/main/model.safetensors");
+        assert_eq!(asked[1], "/data/owner/name/resolve/main/config.json");
+        // Without an answer the file that is there is used.
+        let away = super::hub::hub(nobody(), &cache);
+        assert_eq!(away.file("hf://owner/name").unwrap(), path);
+    }
+
+    #[test]
+    fn a_revision_is_downloaded_once_and_needs_no_configuration() {
+        let cache = TempDir::new().unwrap();
+        let server = Server::start(Box::new(|path| match path.ends_with("config.json") {
+            true => answer("404 Not Found", b"", 0),
+            false => ok(b"weights"),
+        }));
+        let hub = hub(server.url.clone(), &cache);
+        hub.file("hf://owner/name@v1").unwrap();
+        let asked = server.asked().len();
+        hub.file("hf://owner/name@v1/model.safetensors").unwrap();
+        let later = server.asked();
+        assert!(
+            later[asked..]
+                .iter()
+                .all(|path| path.ends_with("config.json"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_had_says_why_and_leaves_no_file() {
+        let cache = TempDir::new().unwrap();
+        let short = Server::start(Box::new(|_| answer("200 OK", b"weigh", 7)));
+        let missing = Server::start(Box::new(|_| answer("404 Not Found", b"", 0)));
+        for (endpoint, status) in [
+            (short.url, None),
+            (missing.url, Some(404)),
+            (nobody(), None),
+        ] {
+            let error = hub(endpoint, &cache).file("hf://owner/name").unwrap_err();
+            let HubError::Download { failure, .. } = error else {
+                panic!("{error}");
+            };
+            if let Some(expected) = status {
+                assert!(matches!(failure, Failure::Status { status } if status == expected));
+            }
+            assert!(
+                !cache
+                    .path()
+                    .join("owner/name/main/model.safetensors")
+                    .exists()
+            );
+        }
+        for wrong in [
+            "hf://owner",
+            "hf://../x/y",
+            "hf://owner/name/../../x",
+            "hf://owner//x",
+            "hf://o w/n",
+        ] {
+            let error = hub(nobody(), &cache).file(wrong).unwrap_err();
+            assert!(matches!(error, HubError::Address { .. }), "{wrong}");
+        }
+    }
+}

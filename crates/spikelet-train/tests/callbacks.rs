@@ -117,9 +117,6 @@ fn a_run_starts_from_the_weights_of_another() -> Result<()> {
         .init_from(&checkpoint)
         .fit(&digits());
     let error = refused.expect_err("the file has no bias");
-    assert!(
-        matches!(error.downcast_ref(), Some(StepError::Weights { .. })),
-        "{error}"
-    );
+    assert!(error.to_string().contains("1.bias"), "{error}");
     Ok(())
 }

@@ -20,3 +20,4 @@ mod step;
 mod synaptic_operations;
 mod trainer;
 mod weights;
+mod wrong_calls;

@@ -49,11 +49,11 @@ def test_weights_of_frameworks_come_back(framework, tmp_path):
     net = spikelet.Sequential(*layers, input=(4,))
     other = spikelet.Sequential(*layers, input=(4,), seed=1)
     weights = spikelet.weights.export(net, framework)
-    assert spikelet.weights.import_(other, weights, framework) == ""
+    assert other.load(weights, map=framework) == ""
     np.testing.assert_array_equal(other.state_dict()["fc.weight"], net.state_dict()["fc.weight"])
     spikelet.weights.write(tmp_path / "w.pt", weights)
     third = spikelet.Sequential(*layers, input=(4,), seed=2)
-    spikelet.weights.import_(third, tmp_path / "w.pt")
+    third.load(tmp_path / "w.pt", strict=False)
     np.testing.assert_array_equal(third.state_dict()["fc.bias"], net.state_dict()["fc.bias"])
 
 
@@ -61,6 +61,36 @@ def test_state_dicts_of_torch_are_taken():
     torch = pytest.importorskip("torch")
     linear = torch.nn.Linear(4, 3)
     net = spikelet.Sequential(spikelet.Linear(4, 3, bias=True, name="fc"), input=(4,))
-    spikelet.weights.import_(net, {f"fc.{name}": x for name, x in linear.state_dict().items()}, "snntorch")
+    net.load({f"fc.{name}": x for name, x in linear.state_dict().items()}, map="snntorch")
     x = torch.rand(5, 2, 4)
     np.testing.assert_allclose(net(x), linear(x).detach().numpy(), atol=1e-6)
+
+
+def test_a_folder_of_a_model_is_a_path(tmp_path):
+    net = spikelet.Sequential(spikelet.Linear(8), spikelet.Lif(), spikelet.Linear(3), input=(4,))
+    net.save(f"{tmp_path}/model/")
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["config.json", "model.safetensors"]
+    x = np.ones((2, 4), dtype=np.float32)
+    loaded = spikelet.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(x), net.predict(x))
+    # As another program writes it: the tensors alone, beside the configuration.
+    spikelet.weights.write(tmp_path / "model" / "model.safetensors", net.state_dict())
+    np.testing.assert_array_equal(spikelet.load(tmp_path / "model").predict(x), net.predict(x))
+
+
+def test_weights_are_loaded_by_one_method(tmp_path):
+    net = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), spikelet.Linear(3, 4), input=(2,))
+    net.save(tmp_path / "net.safetensors")
+    other = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), spikelet.Linear(3, 2), input=(2,))
+    with pytest.raises(Exception, match="2.weight"):
+        other.load(tmp_path / "net.safetensors")
+    assert "2.weight" in other.load(tmp_path / "net.safetensors", strict=False)
+    np.testing.assert_array_equal(other.state_dict()["0.weight"], net.state_dict()["0.weight"])
+    renamed = {f"trunk.{name}": x for name, x in net.state_dict().items()}
+    again = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), spikelet.Linear(3, 4), input=(2,))
+    assert again.load(renamed, map={"trunk.": ""}) == ""
+    np.testing.assert_array_equal(again.state_dict()["2.weight"], net.state_dict()["2.weight"])
+    with pytest.raises(Exception, match="left over"):
+        again.load({**net.state_dict(), "extra": [1.0]}, map="spikelet")
+    with pytest.raises(Exception, match="no address of a model"):
+        spikelet.load("hf://nobody")

@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::field::ElementType;
 use crate::named::Origin;
 use crate::progress::Progress;
-use crate::sequence_files::{SequenceFiles, find_file, folders};
+use crate::sequence_files::{SampleFiles, SequenceFiles, find_file, folders};
 use crate::sets::Subset;
 use crate::split::Split;
 
@@ -51,7 +51,10 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     classes: digits,
     splits,
     writes_into: |folder| !is_encoded_in(folder),
-    sample_files: Some((&["wav"], encode::encode_file)),
+    sample_files: Some(SampleFiles {
+        endings: &["wav"],
+        read: encode::encode_file,
+    }),
     read: |options| {
         let division = division_of(options.split.as_deref().unwrap_or(TAKES));
         load_showing(&options.folder, &division, options.progress)

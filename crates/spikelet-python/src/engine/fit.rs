@@ -111,7 +111,7 @@ impl RunOptions {
             new_folder_in: text("new_folder_in"),
             force: value["force"] == true,
             resume: value["resume"] == true,
-            init_from: text("init_from"),
+            init_from: None,
             patience: value["patience"].as_u64().map(|patience| patience as usize),
             monitor,
             layers,

@@ -69,7 +69,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(nir::nir_diff, m)?,
         wrap_pyfunction!(weights::read_weights, m)?,
         wrap_pyfunction!(weights::write_weights, m)?,
-        wrap_pyfunction!(weights::import_weights, m)?,
+        wrap_pyfunction!(weights::load_weights, m)?,
         wrap_pyfunction!(weights::export_weights, m)?,
     ] {
         m.add_function(function)?;

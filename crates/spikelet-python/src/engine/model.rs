@@ -17,7 +17,7 @@ use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
     Checkpoint, DatasetId, EvalStep, Outputs, Progress, RunDefinition, SampleBatch, SampleShape,
-    Step,
+    Step, checkpoint_file,
 };
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -303,7 +303,7 @@ impl PyModel {
     }
 
     /// Writes a checkpoint of the network, its settings and its weights.
-    fn save(&self, py: Python<'_>, path: &str, settings: &str) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: &str, settings: &str, folder: bool) -> PyResult<()> {
         let settings = settings_of(settings)?;
         let samples = settings.batch_size;
         let definition = RunDefinition::of_classifier(Some(self.network.clone()), settings);
@@ -324,16 +324,21 @@ impl PyModel {
             let state = self.state();
             let names = self.names.iter().cloned();
             let taken = Checkpoint::take(&state.store, names, &definition, &progress, &dataset);
-            taken.and_then(|taken| taken.write(path)).map_err(raise)
+            let written = taken.and_then(|taken| match folder {
+                true => taken.write_model(path),
+                false => taken.write(path),
+            });
+            written.map_err(raise)
         })
     }
 
     /// Sets all tensors from a safetensors file; those that only training needs are left out.
     fn load(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
-            let file = TensorFile::read(path).map_err(raise)?;
+            let path = checkpoint_file(path).map_err(raise)?;
+            let file = TensorFile::read(&path).map_err(raise)?;
             if Checkpoint::is_in(&file.metadata) {
-                let checkpoint = Checkpoint::read(path).map_err(raise)?;
+                let checkpoint = Checkpoint::read(&path).map_err(raise)?;
                 return self.set_tensors(checkpoint.model_tensors());
             }
             self.set_tensors(

@@ -95,14 +95,15 @@ impl PyModel {
 }
 
 /// Sets the weights of a model from the state dict of a framework; those of a file if a path is given, whose framework is
-/// found by its names. What does not fit, as text.
+/// found by its names. What does not fit, as text; with `strict` that is an error.
 #[pyfunction]
-#[pyo3(signature = (model, source, framework_name))]
-pub(super) fn import_weights(
+#[pyo3(signature = (model, source, framework_name, strict))]
+pub(super) fn load_weights(
     py: Python<'_>,
     model: &PyModel,
     source: &Bound<'_, PyAny>,
     framework_name: Option<&str>,
+    strict: bool,
 ) -> PyResult<String> {
     let example = model.example();
     let (tensors, notes) = match (source.extract::<String>(), framework_name) {
@@ -116,7 +117,10 @@ pub(super) fn import_weights(
         (path, name) => {
             let framework = framework(name.unwrap_or("spikelet"))?;
             let weights = match path {
-                Ok(path) => py.detach(|| Weights::read(&path).map_err(file_error))?,
+                Ok(path) => py.detach(|| {
+                    let path = spikelet::train::checkpoint_file(path).map_err(raise)?;
+                    Weights::read(&path).map_err(file_error)
+                })?,
                 Err(_) => weights_of(source.cast::<PyDict>()?)?,
             };
             py.detach(|| {
@@ -128,8 +132,16 @@ pub(super) fn import_weights(
             })?
         }
     };
+    let notes = notes.trim().to_string();
+    if strict && !notes.is_empty() {
+        return Err(invalid(
+            "weights",
+            notes,
+            "leave out what does not fit with strict=False",
+        ));
+    }
     py.detach(|| model.set_tensors(tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))))?;
-    Ok(notes.trim().to_string())
+    Ok(notes)
 }
 
 /// The state dict of a model in a framework.

@@ -52,7 +52,8 @@ impl CheckpointInfo {
         let format = texts.get("format").ok_or_else(|| {
             CheckpointProblem::NotACheckpoint("the metadata has no `format`".to_string())
         })?;
-        if ![FORMAT, upgrade::EARLIER].contains(&format.as_str()) {
+        let earlier = format == upgrade::EARLIER;
+        if format != FORMAT && !earlier {
             return Err(CheckpointProblem::Format {
                 found: format.clone(),
                 expected: FORMAT,
@@ -67,7 +68,9 @@ impl CheckpointInfo {
                 .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
             metadata.insert(name.to_string(), value);
         }
-        upgrade::upgrade(format, &mut metadata);
+        if earlier {
+            upgrade::upgrade(&mut metadata);
+        }
         let definition = RunDefinition::read(&metadata)?;
         let dataset: DatasetId = parse("dataset", entry(&metadata, "dataset")?)?;
         let mut progress: Progress = parse("progress", entry(&metadata, "progress")?)?;

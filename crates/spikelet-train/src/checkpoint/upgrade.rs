@@ -1,7 +1,7 @@
-//! Metadata of checkpoints that were written before.
+//! Metadata of the checkpoint format before this one.
 //!
-//! Format 5 had no settings for a step of one's own, and a kind of layers that is now keys of another one. Of both formats, the
-//! learning rate of a group of a step and the mean squared error of class scores had other names.
+//! Format 5 had no settings for a step of one's own, a kind of layers that is now keys of another one, and other names of the
+//! learning rate of a group of a step and of the mean squared error of class scores.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -9,16 +9,13 @@ use std::collections::HashMap;
 /// The earlier format that is read.
 pub(super) const EARLIER: &str = "spikelet checkpoint 5";
 
-/// The metadata of a format in today's form.
-pub(super) fn upgrade(format: &str, metadata: &mut HashMap<String, Value>) {
+/// The metadata in today's form.
+pub(super) fn upgrade(metadata: &mut HashMap<String, Value>) {
     if let Some(run) = metadata.get_mut("step") {
         rename_lr(run);
     }
     if let Some(loss) = metadata.get_mut("settings").and_then(|s| s.get_mut("loss")) {
         rename_mse(loss);
-    }
-    if format != EARLIER {
-        return;
     }
     if let Some(network) = metadata.get_mut("network") {
         rename_layers(network);
@@ -142,7 +139,7 @@ mod tests {
             },
         });
         let mut metadata = HashMap::from([("step".to_string(), step)]);
-        upgrade(EARLIER, &mut metadata);
+        upgrade(&mut metadata);
         let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
         let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
         assert_eq!(
@@ -167,17 +164,15 @@ mod tests {
 
     #[test]
     fn the_loss_of_class_scores_has_its_name_of_today() {
-        for format in [EARLIER, super::super::FORMAT] {
-            let settings = json!({"loss": {"name": "mse", "skip_steps": 2}});
-            let mut metadata = HashMap::from([("settings".to_string(), settings)]);
-            upgrade(format, &mut metadata);
-            let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
-            let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
-            assert_eq!(
-                (settings.loss.name(), settings.skip_steps),
-                ("mse-one-hot", 2)
-            );
-        }
+        let settings = json!({"loss": {"name": "mse", "skip_steps": 2}});
+        let mut metadata = HashMap::from([("settings".to_string(), settings)]);
+        upgrade(&mut metadata);
+        let read = spikelet_schema::from_json::<Settings>(&metadata["settings"]);
+        let settings = read.unwrap_or_else(|error| panic!("{}", error.problem));
+        assert_eq!(
+            (settings.loss.name(), settings.skip_steps),
+            ("mse-one-hot", 2)
+        );
     }
 
     #[test]
@@ -186,7 +181,7 @@ mod tests {
         let network =
             json!({"layers": [{"layers": layers}, {"layer": "delayed-recurrent", "max_delay": 2}]});
         let mut metadata = HashMap::from([("network".to_string(), network)]);
-        upgrade(EARLIER, &mut metadata);
+        upgrade(&mut metadata);
         let layers = json!([{"linear": 4}, {"recurrent": "lif", "max_delay": 3}]);
         let expected =
             json!({"layers": [{"layers": layers}, {"layer": "recurrent", "max_delay": 2}]});
