@@ -1,7 +1,6 @@
 //! A training loop of one's own: a class and a speed from event frames, a frozen layer, two learning rates.
 
 use spikelet::data::{Batch, BatchTensor};
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 
@@ -57,7 +56,7 @@ fn main() -> Result<()> {
 
     let mut stream = step.batch_size(1).compile_stream(&mut store)?; // one time step at a time
     for frame in moving_dots(0).f32("frames")?.chunks(N * PIXELS) {
-        stream.predict([("frames", HostTensor::F32(&frame[..PIXELS]))])?;
+        stream.predict([("frames", &frame[..PIXELS])])?;
         println!("speed {:.2}", stream.output("speed")?.to_f64()[0]);
     }
     Ok(())

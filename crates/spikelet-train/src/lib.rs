@@ -86,8 +86,8 @@ pub use settings::Settings;
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LeftOut, LoadReport, MetricSet, Monitor,
-    NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch, SampleShape, Step,
-    StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, InputValues, Inputs, LeftOut, LoadReport,
+    MetricSet, Monitor, NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch,
+    SampleShape, Step, StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
 };
 pub use trainer::{FitReport, Start, Trainer};
