@@ -8,6 +8,15 @@ const T: usize = 8; // time steps
 const N: usize = 16; // samples of a batch
 const PIXELS: usize = 2 * 34 * 34; // of a frame: polarities, height, width
 
+/// One trunk, two output layers.
+#[derive(Module)]
+#[module(children)]
+struct Net {
+    trunk: Sequential,
+    class: Linear,
+    speed: Linear,
+}
+
 fn main() -> Result<()> {
     let block = Sequential::new()
         .add(Conv2d::new(8, 8, 3).padding(1))
@@ -19,14 +28,15 @@ fn main() -> Result<()> {
         .add_named("block", Residual::new(block))
         .add(AdaptiveAvgPool2d::new(2))
         .add(Flatten);
-    let (class, speed) = (Linear::new(32, 4).bias(true), Linear::new(32, 1).bias(true));
+    let net = Net {
+        trunk,
+        class: Linear::new(32, 4).bias(true),
+        speed: Linear::new(32, 1).bias(true),
+    };
     let step = Step::new(|cx, inputs| {
-        let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
-        let head = |name: &str, layer: &Linear| cx.child(name, |cx| layer.forward(cx, &h));
-        let (scores, speed) = (
-            head("class", &class)?.mean(&[0]),
-            head("speed", &speed)?.mean(&[0]),
-        );
+        let h = net.trunk(cx, &inputs["frames"])?;
+        let scores = net.class(cx, &h)?.mean(&[0]);
+        let speed = net.speed(cx, &h)?.mean(&[0]);
         let error = loss::mse(&speed, &inputs["speeds"]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]) + error;
         Ok(Outputs::loss(loss)
