@@ -9,7 +9,6 @@ use spikelet::auto_cuda::neuron_kernel::{
 use spikelet::auto_cuda::{AutoCudaError, Dtype, Kernel, cfunction};
 use spikelet::device;
 use spikelet::graph::RandomAxes;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -126,7 +125,7 @@ fn forward_backward(
     tracer.output("y_seq", &y);
     tracer.output("x_seq.grad", &grads[0]);
     let mut program = Program::new(tracer.finish()?, &mut VarStore::new(backend.clone()))?;
-    program.set("x_seq", x_seq.into())?;
+    program.set("x_seq", x_seq)?;
     program.run()?;
     Ok([
         program.get("y_seq")?.to_f64(),
@@ -202,7 +201,7 @@ fn passes(
             .cast(dtype);
         draw.tracer().update(&tensor, &drawn);
         let mut program = Program::new(draw.tracer().finish()?, &mut store)?;
-        program.set("generator", HostTensor::I64(&[k as i64, 0, 0, 0]))?;
+        program.set("generator", &[k as i64, 0, 0, 0])?;
         program.run()?;
         program.synchronize()?;
     }

@@ -1,6 +1,5 @@
 //! State is a value: T steps at once, and T times one step, give the same bits.
 
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 
 fn compile(time_steps: usize, store: &mut VarStore) -> Result<(Program, spikelet::module::Traced)> {
@@ -22,7 +21,7 @@ fn main() -> Result<()> {
     let mut store = VarStore::new(spikelet::device::cpu()?);
 
     let (mut whole, traced) = compile(STEPS, &mut store)?;
-    whole.set("x_seq", HostTensor::F32(&x))?;
+    whole.set("x_seq", &x)?;
     whole.run()?;
     let at_once = whole.get("spike_seq")?.to_f64();
     let v_at_once = store.get("1.v")?;
@@ -31,7 +30,7 @@ fn main() -> Result<()> {
     let (mut single, _) = compile(1, &mut store)?;
     let mut one_by_one = vec![];
     for step in x.chunks(2 * 16) {
-        single.set("x_seq", HostTensor::F32(step))?;
+        single.set("x_seq", step)?;
         single.run()?;
         one_by_one.extend(single.get("spike_seq")?.to_f64());
     }

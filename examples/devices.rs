@@ -1,6 +1,5 @@
 //! The same network on the CPU and, if available, on a GPU gives the same spikes.
 
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 
 /// The spikes of a layer with Poisson-encoded input. Its weights are multiples of 1/64, so every
@@ -22,8 +21,8 @@ fn spikes(device: &str) -> Result<(String, Vec<f64>)> {
     store.insert("fc.weight", &Tensor::f32([32, 64], weight))?;
     let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..8 * 64).map(|k| (k % 10) as f32 / 10.0).collect();
-    program.set("x", HostTensor::F32(&image))?;
-    program.set("generator", HostTensor::I64(&[0, 1, 0, 0]))?;
+    program.set("x", &image)?;
+    program.set("generator", &[0, 1, 0, 0])?;
     program.run()?;
     Ok((name, program.get("spike_seq")?.to_f64()))
 }

@@ -1,6 +1,5 @@
 //! Fine-tuning: a trunk that was trained on one task is loaded into another network, frozen, then trained slowly.
 
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, TrainStep, metric};
 
@@ -36,10 +35,7 @@ fn classifier(net: &Sequential) -> Step<'_> {
 fn train(step: &mut TrainStep, steps: u64, batch: fn(u64) -> (Vec<f32>, Vec<i64>)) -> Result<()> {
     for k in 1..=steps {
         let (x, labels) = batch(k);
-        let found = step.run([
-            ("x", HostTensor::F32(&x)),
-            ("labels", HostTensor::I64(&labels)),
-        ])?;
+        let found = step.run((("x", &x), ("labels", &labels)))?;
         if k == steps {
             println!("  step {k}: {found}");
         }
@@ -84,10 +80,7 @@ fn main() -> Result<()> {
     let mut averaged = step.averaged(&store)?;
     let mut eval = all.compile_eval(&mut averaged)?;
     let (x, labels) = larger_half(1000);
-    let found = eval.run([
-        ("x", HostTensor::F32(&x)),
-        ("labels", HostTensor::I64(&labels)),
-    ])?;
+    let found = eval.run((("x", &x), ("labels", &labels)))?;
     println!("  averaged weights, other samples: {found}");
     Ok(())
 }

@@ -8,7 +8,6 @@
 
 use spikelet::data::SampleRandom;
 use spikelet::data::encode::{Bins, Cochlea, CochleaConfig, SignalEncoder, SpikeEvents};
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::{Dcls1d, RadLif};
 use spikelet::neuron::AdLifCell;
 use spikelet::prelude::*;
@@ -68,10 +67,7 @@ fn main() -> Result<()> {
             }
             labels.push(label as i64);
         }
-        let found = train.run([
-            ("x", HostTensor::F32(&x)),
-            ("labels", HostTensor::I64(&labels)),
-        ])?;
+        let found = train.run((("x", &x), ("labels", &labels)))?;
         if (number + 1) % 10 == 0 {
             println!("training step {}: {found}", number + 1);
         }
@@ -86,7 +82,7 @@ fn main() -> Result<()> {
     for seed in recordings.clone() {
         let (samples, label) = recording(seed);
         let x = counts(T, &cochlea.encode(&samples)?)?;
-        whole.predict([("x", HostTensor::F32(&x))])?;
+        whole.predict([("x", &x)])?;
         let expected = whole.output("spikes")?.to_f64();
 
         stream.reset(&mut store)?;
@@ -103,7 +99,7 @@ fn main() -> Result<()> {
             events.time.iter_mut().for_each(|time| *time %= STEP as u64);
             let x = counts(1, &events)?;
             events.clear();
-            stream.predict([("x", HostTensor::F32(&x))])?;
+            stream.predict([("x", &x)])?;
             spikes.extend(stream.output("spikes")?.to_f64());
             latency.push(start.elapsed());
             let step_scores = stream.output("scores")?.to_f64();

@@ -6,7 +6,6 @@
 //! first step.
 
 use spikelet::data::SampleRandom;
-use spikelet::graph::op::HostTensor;
 use spikelet::human::bytes;
 use spikelet::layer::{CadLif, LiReadout};
 use spikelet::optim::Clip;
@@ -64,10 +63,7 @@ fn main() -> Result<()> {
     let each = windows.div_ceil(10).max(1);
     for k in 1..=windows {
         let (spikes, labels) = signal.window(window);
-        let found = train.run([
-            ("spikes", HostTensor::F32(&spikes)),
-            ("labels", HostTensor::I64(&labels)),
-        ])?;
+        let found = train.run((("spikes", &spikes), ("labels", &labels)))?;
         loss += found.loss / each as f64;
         right += found.get("correct steps").unwrap_or(0.0) / (each * window) as f64;
         if k % each == 0 {

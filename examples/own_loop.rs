@@ -1,13 +1,21 @@
 //! A training loop of one's own: a class and a speed from event frames, a frozen layer, two learning rates.
 
 use spikelet::data::{Batch, BatchTensor};
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 
 const T: usize = 8; // time steps
 const N: usize = 16; // samples of a batch
 const PIXELS: usize = 2 * 34 * 34; // of a frame: polarities, height, width
+
+/// One trunk, two output layers.
+#[derive(Module)]
+#[module(children)]
+struct Net {
+    trunk: Sequential,
+    class: Linear,
+    speed: Linear,
+}
 
 fn main() -> Result<()> {
     let block = Sequential::new()
@@ -20,14 +28,15 @@ fn main() -> Result<()> {
         .add_named("block", Residual::new(block))
         .add(AdaptiveAvgPool2d::new(2))
         .add(Flatten);
-    let (class, speed) = (Linear::new(32, 4).bias(true), Linear::new(32, 1).bias(true));
+    let net = Net {
+        trunk,
+        class: Linear::new(32, 4).bias(true),
+        speed: Linear::new(32, 1).bias(true),
+    };
     let step = Step::new(|cx, inputs| {
-        let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
-        let head = |name: &str, layer: &Linear| cx.child(name, |cx| layer.forward(cx, &h));
-        let (scores, speed) = (
-            head("class", &class)?.mean(&[0]),
-            head("speed", &speed)?.mean(&[0]),
-        );
+        let h = net.trunk(cx, &inputs["frames"])?;
+        let scores = net.class(cx, &h)?.mean(&[0]);
+        let speed = net.speed(cx, &h)?.mean(&[0]);
         let error = loss::mse(&speed, &inputs["speeds"]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]) + error;
         Ok(Outputs::loss(loss)
@@ -57,7 +66,7 @@ fn main() -> Result<()> {
 
     let mut stream = step.batch_size(1).compile_stream(&mut store)?; // one time step at a time
     for frame in moving_dots(0).f32("frames")?.chunks(N * PIXELS) {
-        stream.predict([("frames", HostTensor::F32(&frame[..PIXELS]))])?;
+        stream.predict([("frames", &frame[..PIXELS])])?;
         println!("speed {:.2}", stream.output("speed")?.to_f64()[0]);
     }
     Ok(())

@@ -4,7 +4,6 @@
 //!
 //! Source: You et al., Large Batch Training of Convolutional Networks, 2017.
 
-use spikelet::graph::op::HostTensor;
 use spikelet::optim::schedule::Exponential;
 use spikelet::optim::{Optimizer, StateSpec, Update, Updated};
 use spikelet::prelude::*;
@@ -69,11 +68,7 @@ fn main() -> Result<()> {
     let mut loss = f64::INFINITY;
     for k in 0..200 {
         train.set_lr_factor(schedule.factor(f64::from(k), 200.0));
-        let batch = [
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ];
-        loss = train.run(batch)?.loss;
+        loss = train.run((("x", &x), ("target", &target)))?.loss;
         if k % 40 == 39 {
             println!("step {}: loss {loss:.6}", k + 1);
         }

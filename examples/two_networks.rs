@@ -1,6 +1,5 @@
 //! Two networks in one program: a teacher without spikes trains a spiking student.
 
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 
@@ -46,10 +45,7 @@ fn main() -> Result<()> {
     for (name, step) in [("teacher", &mut teach), ("student", &mut learn)] {
         for k in 1..=300 {
             let (x, labels) = batch(k);
-            let found = step.run([
-                ("x", HostTensor::F32(&x)),
-                ("labels", HostTensor::I64(&labels)),
-            ])?;
+            let found = step.run((("x", &x), ("labels", &labels)))?;
             if k % 100 == 0 {
                 println!("{name}, step {k}: {found}");
             }

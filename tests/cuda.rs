@@ -9,7 +9,6 @@ use gpu::gpu;
 use largest::larger;
 use spikelet::data::{DataLoader, LoaderConfig, synthetic};
 use spikelet::device;
-use spikelet::graph::op::HostTensor;
 use spikelet::network::Network;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -59,7 +58,7 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
     // The first run goes kernel by kernel, later ones replay a recording.
     for _ in 0..3 {
         program.set("x_seq", host(case.get("x_seq")?))?;
-        program.set("label", HostTensor::I64(&labels))?;
+        program.set("label", &labels)?;
         program.run()?;
         assert_eq!(
             program.get("spike_seq")?,
@@ -195,8 +194,8 @@ fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Te
         .collect();
     let mut made = vec![];
     for step in 0..3 {
-        program.set("x", HostTensor::F32(&image))?;
-        program.set("generator", HostTensor::I64(&[12, step, 0, 0]))?;
+        program.set("x", &image)?;
+        program.set("generator", &[12, step, 0, 0])?;
         program.run()?;
         made.push(program.get("spikes")?);
     }
@@ -281,7 +280,7 @@ fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> 
         .map(|k| (k * 7 % 31) as f32 / 4.0)
         .collect();
     let mut whole = compile(STEPS, &mut store)?;
-    whole.set("x_seq", HostTensor::F32(&x))?;
+    whole.set("x_seq", &x)?;
     whole.run()?;
     let (spikes, v) = (whole.get("spike_seq")?.to_f64(), store.get("lif.v")?);
     assert!(spikes.contains(&1.0), "something fires");
@@ -289,7 +288,7 @@ fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> 
     let mut single = compile(1, &mut store)?;
     let mut one_by_one = vec![];
     for step in x.chunks(batch * inputs) {
-        single.set("x_seq", HostTensor::F32(step))?;
+        single.set("x_seq", step)?;
         single.run()?;
         one_by_one.extend(single.get("spike_seq")?.to_f64());
     }

@@ -3,7 +3,6 @@
 use crate::probe;
 
 use probe::{Probe, assert_close};
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::{StepLoop, TimeMean};
 use spikelet::neuron::Psn;
 use spikelet::prelude::*;
@@ -18,7 +17,7 @@ fn a_neuron_goes_on_from_step_to_step() -> Result<()> {
     cx.tracer().output("y", &y);
     let mut store = VarStore::new(spikelet::device::cpu()?);
     let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
-    program.set("x", HostTensor::F32(&[0.6; 6]))?;
+    program.set("x", &[0.6; 6])?;
     program.run()?;
     assert_eq!(program.get("y")?.to_f64(), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
     Ok(())

@@ -7,7 +7,6 @@ use golden::golden;
 use gpu::gpu;
 use spikelet::device;
 use spikelet::encoder::*;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
@@ -38,7 +37,7 @@ fn encoded(
     let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", host(x))?;
     if program.has_input("generator") {
-        program.set("generator", HostTensor::I64(&[3, 1, 0, 0]))?;
+        program.set("generator", &[3, 1, 0, 0])?;
     }
     program.run()?;
     program.get("y")

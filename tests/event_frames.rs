@@ -2,7 +2,7 @@
 
 use spikelet::events::frames::{FrameRule, Resize};
 use spikelet::events::{EventBuffer, EventRandom, Sensor};
-use spikelet::graph::op::{EventFrames, EventSlicing, HostTensor};
+use spikelet::graph::op::{EventFrames, EventSlicing};
 use spikelet::graph::{Backend, DType};
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
@@ -71,10 +71,7 @@ fn are_those_of_the_host(device: Arc<dyn Backend>) -> Result<()> {
             .input("events_length", DType::I64, []);
             let mut store = VarStore::new(device.clone());
             let mut step = step.compile_predict(&mut store)?;
-            step.predict([
-                ("events", HostTensor::I64(&events)),
-                ("events_length", HostTensor::I64(&lengths)),
-            ])?;
+            step.predict((("events", &events), ("events_length", &lengths)))?;
             let found = step.output("frames")?.to_f64();
             let rule: Member<dyn FrameRule> = rule.parse().map_err(Error::other)?;
             let resize = Resize {

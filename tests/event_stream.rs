@@ -3,7 +3,6 @@
 use spikelet::events::frames::{FrameRule, FrameStream};
 use spikelet::events::synthetic::SyntheticSet;
 use spikelet::events::{EventBuffer, Split};
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
 use spikelet::schema::Member;
@@ -46,14 +45,14 @@ fn spikes_at_once_and_in_a_stream(rule: &str) -> Result<()> {
         let mut store = VarStore::new(spikelet::device::cpu()?);
         let step = step(frames.shape[0]);
         let mut whole = step.compile_predict(&mut store)?;
-        whole.predict([("x", HostTensor::F32(&frames.values))])?;
+        whole.predict([("x", &frames.values)])?;
         let expected = whole.output("spikes")?.to_f64();
 
         let mut stream = step.compile_stream(&mut store)?;
         let mut frames = FrameStream::new(&*rule, sensor).map_err(Error::other)?;
         let mut spikes = vec![];
         let mut each = |frame: &[f32]| -> Result<()> {
-            stream.predict([("x", HostTensor::F32(frame))])?;
+            stream.predict([("x", frame)])?;
             spikes.extend(stream.output("spikes")?.to_f64());
             Ok(())
         };

@@ -10,7 +10,6 @@ use gpu::gpu;
 use largest::larger;
 use spikelet::device;
 use spikelet::document::Document;
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::Static;
 use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
@@ -156,7 +155,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
     let mut program = Program::new(tracer.finish()?, &mut store)?;
     program.set(case.input, host(given))?;
     let labels: Vec<i64> = labels.iter().map(|&l| l as i64).collect();
-    program.set("label", HostTensor::I64(&labels))?;
+    program.set("label", &labels)?;
     program.run()?;
 
     let (spikes, expected) = (program.get("spike_seq")?, case.file.get("spike_seq")?);

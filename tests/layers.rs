@@ -6,7 +6,6 @@ use crate::probe;
 
 use probe::{Probe, assert_close};
 use spikelet::device;
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::*;
 use spikelet::neuron::Klif;
 use spikelet::prelude::*;
@@ -22,9 +21,9 @@ fn run(module: &dyn Module, mode: Mode, shape: &[usize]) -> Result<(Tensor, Vec<
     let mut store = VarStore::new(device::cpu()?);
     store.initialize(&traced, DType::F32, 1)?;
     let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
-    program.set("x", HostTensor::F32(&vec![1.0; shape.iter().product()]))?;
+    program.set("x", &vec![1.0; shape.iter().product()])?;
     if program.has_input("generator") {
-        program.set("generator", HostTensor::I64(&[5, 1, 0, 0]))?;
+        program.set("generator", &[5, 1, 0, 0])?;
     }
     program.run()?;
     let shapes = traced.parameters.into_iter().map(|p| p.shape);

@@ -1,7 +1,6 @@
 //! A recording that arrives sample by sample: an encoder, and a network that runs time step by time step.
 
 use spikelet::data::encode::{Bins, Cochlea, CochleaConfig, SignalEncoder, SpikeEvents};
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::{AxonalDelay, Dcls1d, DelayedFeedback, RadLif};
 use spikelet::neuron::AdLifCell;
 use spikelet::prelude::*;
@@ -69,17 +68,14 @@ fn a_recording_sample_by_sample_has_the_spikes_of_the_recording_at_once() -> Res
     for number in 0..6 {
         let x = counts(T, &cochlea.encode(&recording(number))?)?;
         let labels = [(number % 2) as i64];
-        train.run([
-            ("x", HostTensor::F32(&x)),
-            ("labels", HostTensor::I64(&labels)),
-        ])?;
+        train.run((("x", &x), ("labels", &labels)))?;
     }
     let mut whole = step.compile_predict(&mut store)?;
     let mut stream = step.compile_stream(&mut store)?;
     for number in 0..3 {
         let samples = recording(number);
         let x = counts(T, &cochlea.encode(&samples)?)?;
-        whole.predict([("x", HostTensor::F32(&x))])?;
+        whole.predict([("x", &x)])?;
         let expected = whole.output("spikes")?.to_f64();
         let fired: f64 = expected.iter().sum();
         assert!(fired > 0.0 && fired < 200.0, "{fired} spikes");
@@ -93,7 +89,7 @@ fn a_recording_sample_by_sample_has_the_spikes_of_the_recording_at_once() -> Res
                 events.time.iter_mut().for_each(|time| *time %= STEP as u64);
                 let x = counts(1, &events)?;
                 events.clear();
-                stream.predict([("x", HostTensor::F32(&x))])?;
+                stream.predict([("x", &x)])?;
                 found.extend(stream.output("spikes")?.to_f64());
             }
         }

@@ -38,11 +38,11 @@ fn values(case: &Case, backend: Arc<dyn Backend>) -> Result<Vec<Vec<f64>>> {
         let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         let name = format!("x{k}");
         if program.has_input(&name) {
-            program.set(&name, HostTensor::F32(&values))?;
+            program.set(&name, &values)?;
         }
     }
     if program.has_input("labels") {
-        program.set("labels", HostTensor::I64(&case.labels))?;
+        program.set("labels", &case.labels)?;
     }
     program.run()?;
     let grads = (0..case.inputs.len()).map(|k| format!("grad{k}"));

@@ -3,7 +3,6 @@
 use crate::gpu;
 
 use gpu::gpu;
-use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Graph, Plan, Precision, Tensor, Tracer};
 use spikelet::optim::{
     Lamb, Muon, OPTIMIZERS, Optimizer, feed_scalars_of, scalar_inputs_of, update,
@@ -61,11 +60,11 @@ fn trained(
         store.insert(name, &Tensor::f32(shape, initial))?;
     }
     let mut program = Program::new(step(optimizer, precision)?, &mut store)?;
-    program.set("loss", HostTensor::F32(&[0.0]))?;
+    program.set("loss", &[0.0])?;
     for k in 1..=STEPS {
         for (n, (name, shape)) in SHAPES.into_iter().enumerate() {
             let grad = values(shape.iter().product(), 100 * k + n as u64);
-            program.set(&format!("{name}.grad"), HostTensor::F32(&grad))?;
+            program.set(&format!("{name}.grad"), &grad)?;
         }
         feed_scalars_of(&program, optimizer, "", k, 1e-2)?;
         program.run()?;

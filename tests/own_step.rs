@@ -1,7 +1,6 @@
 //! Steps of one's own: two outputs, every option, every precision, on a GPU against the CPU.
 
 use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::optim::{AdamW, Clip};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
@@ -77,11 +76,11 @@ fn trained(
         let frames = numbers(k, T * N * 2 * 81);
         let labels: Vec<i64> = (0..N as i64).map(|n| (n + k as i64) % 3).collect();
         let values = numbers(k + 100, N);
-        let found = train.run([
-            ("frames", HostTensor::F32(&frames)),
-            ("labels", HostTensor::I64(&labels)),
-            ("values", HostTensor::F32(&values)),
-        ])?;
+        let found = train.run((
+            ("frames", &frames),
+            ("labels", &labels),
+            ("values", &values),
+        ))?;
         losses.push(found.loss);
     }
     let averaged = train.averaged(&store)?;

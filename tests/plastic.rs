@@ -3,7 +3,6 @@
 use crate::gpu as support;
 
 use spikelet::Result;
-use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Tensor};
 use spikelet::layer::Feedback;
 use spikelet::learning::{
@@ -70,13 +69,13 @@ fn learned(net: &Sequential, backend: &Arc<dyn Backend>, stream: bool) -> Result
     if stream {
         let mut stream = step.compile_learning_stream(&mut store)?;
         for frame in spikes(SEQUENCES * STEPS * part).chunks(part) {
-            stream.predict([("x", HostTensor::F32(frame))])?;
+            stream.predict([("x", frame)])?;
             made.extend(stream.output("spikes")?.to_f64());
         }
     } else {
         let mut train = step.compile(&mut store)?;
         for sequence in spikes(SEQUENCES * STEPS * part).chunks(STEPS * part) {
-            let metrics = train.run([("x", HostTensor::F32(sequence))])?;
+            let metrics = train.run([("x", sequence)])?;
             made.push(metrics.loss);
         }
     }
@@ -165,8 +164,7 @@ fn rewarded(backend: &Arc<dyn Backend>) -> Result<Vec<(String, Tensor)>> {
     };
     let before = weights(&store)?;
     for sequence in spikes(SEQUENCES * STEPS * 4 * INPUTS).chunks(STEPS * 4 * INPUTS) {
-        let labels = HostTensor::I64(&[0, 1, 1, 0]);
-        train.run([("x", HostTensor::F32(sequence)), ("labels", labels)])?;
+        train.run((("x", sequence), ("labels", &[0, 1, 1, 0])))?;
     }
     let after = weights(&store)?;
     assert_ne!(before, after);

@@ -6,7 +6,7 @@ use largest::larger;
 use spikelet::device;
 use spikelet::encoder::Encoder;
 use spikelet::graph::Graph;
-use spikelet::graph::op::{HostTensor, Operation};
+use spikelet::graph::op::Operation;
 use spikelet::module::{Propagation, TracedState, TracedTensor};
 use spikelet::prelude::*;
 use spikelet::timing::cal_fun_t;
@@ -80,8 +80,8 @@ fn run(
         .map(|o| o.name.clone())
         .collect();
     let mut program = Program::new(graph, &mut store)?;
-    program.set("x", HostTensor::F32(&image()))?;
-    program.set("generator", HostTensor::I64(&[9, 2, 40, 0]))?;
+    program.set("x", &image())?;
+    program.set("generator", &[9, 2, 40, 0])?;
     program.run()?;
     let mut found = BTreeMap::new();
     for name in names {
@@ -270,7 +270,7 @@ fn the_orders_are_timed_as_in_the_tutorial() -> Result<()> {
         }
         let mut store = VarStore::new(device.clone());
         let program = cx.compile(&mut store, 0)?;
-        program.set("x", HostTensor::F32(&vec![0.7; t * n]))?;
+        program.set("x", &vec![0.7; t * n])?;
         Ok(program)
     };
     for backward in [false, true] {

@@ -4,7 +4,6 @@
 use crate::ranks_support as support;
 use crate::thread_ranks::ThreadProcessGroup;
 
-use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, Var};
 use spikelet::optim::{Adam, feed_scalars_of, scalar_inputs_of, update};
 use spikelet::prelude::*;
@@ -109,14 +108,14 @@ fn run(
     let mut program = Program::new(t.finish()?, &mut store)?;
     let count = SHAPE.iter().product();
     let all: Vec<f32> = values(count, 1).iter().map(|x| x + offset).collect();
-    program.set("x", HostTensor::F32(&part(&all, &SHAPE, rank, n)))?;
+    program.set("x", &part(&all, &SHAPE, rank, n))?;
     let g = values(whole.iter().product(), 2);
-    program.set("g", HostTensor::F32(&part(&g, &whole, rank, n)))?;
+    program.set("g", &part(&g, &whole, rank, n))?;
     if program.has_input("x_length") {
         let lengths: Vec<i64> = (rank * n..(rank + 1) * n)
             .map(|k| 1 + k as i64 % 3)
             .collect();
-        program.set("x_length", HostTensor::I64(&lengths))?;
+        program.set("x_length", &lengths)?;
     }
     program.run()?;
     let out = |name: &str| Ok::<_, spikelet::Error>(program.get(name)?.to_f64());
@@ -322,9 +321,9 @@ fn train(
             .iter()
             .map(|y| y.abs())
             .collect();
-        program.set("x", HostTensor::F32(&part(&x, &shape, rank, n)))?;
+        program.set("x", &part(&x, &shape, rank, n))?;
         let own = &y[rank * n * CLASSES..][..n * CLASSES];
-        program.set("y", HostTensor::F32(own))?;
+        program.set("y", own)?;
         feed_scalars_of(&program, &Adam::default(), "", step, 1e-3)?;
         program.run()?;
     }

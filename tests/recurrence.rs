@@ -276,10 +276,7 @@ fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
     ];
     let mut at_a_limit = 0;
     for _ in 0..10 {
-        let found = train.run([
-            ("x", spikelet::graph::op::HostTensor::F32(&x)),
-            ("labels", spikelet::graph::op::HostTensor::I64(&[0, 1, 2])),
-        ])?;
+        let found = train.run((("x", &x), ("labels", &[0, 1, 2])))?;
         assert!(found.loss.is_finite());
         for (name, [low, high]) in limits {
             let held = store.get(&format!("1.neuron.{name}"))?.to_f64();

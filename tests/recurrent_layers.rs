@@ -377,7 +377,7 @@ fn recurrent_layers_run_in_every_precision() -> Result<()> {
             .iter()
             .map(|x| *x as f32)
             .collect();
-        program.set("x", HostTensor::F32(&values))?;
+        program.set("x", &values)?;
         program.run()?;
         let mut found = program.get("y")?.to_f64();
         for k in 0..grads.len() {

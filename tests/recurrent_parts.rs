@@ -7,7 +7,6 @@ use feedback_block::feedback_block;
 use ranks::ranks;
 use spikelet::device;
 use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::layer::RadLif;
 use spikelet::module::Traced;
 use spikelet::prelude::*;
@@ -81,10 +80,7 @@ fn trained(
         let part =
             |all: &[f32]| all[rank * all.len() / ranks..(rank + 1) * all.len() / ranks].to_vec();
         let (x, target) = (part(&x), part(&target));
-        step.run([
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ])?;
+        step.run((("x", &x), ("target", &target)))?;
     }
     let names: Vec<String> = store.names().map(String::from).collect();
     let each = names.into_iter().map(|name| {

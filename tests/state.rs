@@ -1,7 +1,6 @@
 //! State is a value: nothing to reset, nothing that depends on how time is cut.
 
 use spikelet::device;
-use spikelet::graph::op::HostTensor;
 use spikelet::module::Traced;
 use spikelet::prelude::*;
 
@@ -30,7 +29,7 @@ fn a_network_run_step_by_step_has_the_bits_of_the_network_run_at_once() -> Resul
             .map(|k| (k * 7 % 31) as f32 / 4.0)
             .collect();
         let (mut whole, traced) = compile(STEPS, &mut store)?;
-        whole.set("x_seq", HostTensor::F32(&x))?;
+        whole.set("x_seq", &x)?;
         whole.run()?;
         let (spikes, v) = (whole.get("spike_seq")?.to_f64(), store.get("1.v")?);
         assert!(spikes.contains(&1.0), "something fires");
@@ -39,7 +38,7 @@ fn a_network_run_step_by_step_has_the_bits_of_the_network_run_at_once() -> Resul
         store.reset(&traced, DType::F32)?;
         let mut one_by_one = vec![];
         for step in x.chunks(batch * inputs) {
-            single.set("x_seq", HostTensor::F32(step))?;
+            single.set("x_seq", step)?;
             single.run()?;
             one_by_one.extend(single.get("spike_seq")?.to_f64());
         }

@@ -4,7 +4,6 @@
 use crate::ranks_support as support;
 
 use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::optim::{AdamW, Clip};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};
@@ -61,10 +60,7 @@ fn trained(rank: usize, ranks: usize, device: Arc<dyn Backend>) -> Result<Vec<(S
         let part =
             |all: &[f32]| all[rank * all.len() / ranks..(rank + 1) * all.len() / ranks].to_vec();
         let (x, target) = (part(&x), part(&target));
-        step.run([
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ])?;
+        step.run((("x", &x), ("target", &target)))?;
     }
     assert_eq!(step.step(), 4);
     let names = store

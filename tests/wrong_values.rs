@@ -139,7 +139,7 @@ fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
         );
     }
     let early = [refused(program.get("y")), refused(program.fetch(&["y"]))];
-    program.set("x", HostTensor::F32(&[1.0; 6]))?;
+    program.set("x", &[1.0; 6])?;
     for error in early.into_iter().chain([refused(program.get("y"))]) {
         assert!(
             matches!(&error, RuntimeError::NotRun { name } if name == "y"),
@@ -156,7 +156,7 @@ fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
 fn an_input_of_another_size_or_type_is_named() -> Result<()> {
     let mut store = VarStore::new(device::cpu()?);
     let program = linear(&mut store, true)?;
-    let short = refused(program.set("x", HostTensor::F32(&[1.0; 5])));
+    let short = refused(program.set("x", &[1.0; 5]));
     let other = refused(program.set("x", HostTensor::F64(&[1.0; 6])));
     for (error, given) in [(short, (5, DType::F32)), (other, (6, DType::F64))] {
         let RuntimeError::InputType {

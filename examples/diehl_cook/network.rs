@@ -2,7 +2,6 @@
 
 use super::neurons::{Competition, DT};
 use spikelet::encoder::Encoder;
-use spikelet::graph::op::HostTensor;
 use spikelet::learning::{LearningRule, Plastic, RuleScope};
 use spikelet::module::GENERATOR;
 use spikelet::prelude::*;
@@ -139,15 +138,13 @@ impl Network {
             }
         }
         let generator = [self.seed as i64, number as i64, 0, 0];
-        let inputs = [
-            ("probability", HostTensor::F32(&probability)),
-            (GENERATOR, HostTensor::I64(&generator)),
-        ];
         let program = match learns {
             true => &mut self.learning.program,
             false => &mut self.fixed.program,
         };
-        program.run_with(inputs)?;
+        program.set("probability", &probability)?;
+        program.set(GENERATOR, &generator)?;
+        program.run()?;
         let counts = program.get("counts")?.to_f64();
         let rows = counts.chunks(self.size.neurons);
         Ok(rows

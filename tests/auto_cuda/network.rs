@@ -153,7 +153,7 @@ fn check_calls(backend: Arc<dyn Backend>) -> Result<()> {
         let x: Vec<f32> = (0..8 * 6).map(|k| (k % 7) as f32 / 2.0).collect();
         let mut all = vec![];
         for part in x.chunks(6 * steps) {
-            program.set("x_seq", spikelet::graph::op::HostTensor::F32(part))?;
+            program.set("x_seq", part)?;
             program.run()?;
             all.extend(program.get("spike_seq")?.to_f64());
         }

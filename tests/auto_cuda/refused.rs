@@ -7,7 +7,6 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{Dtype, cfunction};
 use spikelet::device;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 
 fn surrogate() -> spikelet::auto_cuda::ExprSurrogate {
@@ -214,7 +213,7 @@ fn on_the_cpu<F: NeuronForward + Send + Sync + 'static>(
     }
     let mut store = VarStore::new(device::cpu()?);
     let mut program = Program::new(tracer.finish()?, &mut store)?;
-    program.set("x", HostTensor::F32(&[0.5; 6]))?;
+    program.set("x", &[0.5; 6])?;
     program.run()
 }
 

@@ -91,7 +91,7 @@ impl Probe {
         let weights = values(y.ty().len(), 7);
         program.set("g", HostTensor::F64(&weights))?;
         if program.has_input("generator") {
-            program.set("generator", HostTensor::I64(&[5, 1, 0, 0]))?;
+            program.set("generator", &[5, 1, 0, 0])?;
         }
         let parameters = traced.parameters.into_iter();
         let mut probe = Self {

@@ -42,7 +42,7 @@ fn losses(name: &str, dt: f64, train_neurons: bool) -> (f64, f64, Vec<String>) {
     let mut step = step.compile(&mut store).expect("a program");
     let x = spikes(BATCH * STEPS * size);
     let mut run = || {
-        let metrics = step.run([("x", HostTensor::F32(&x))]).expect("a step");
+        let metrics = step.run([("x", &x)]).expect("a step");
         metrics.loss
     };
     let first = run();

@@ -1,7 +1,6 @@
 //! Forward passes and evaluation.
 
 use crate::pipeline::support::*;
-use spikelet::graph::op::HostTensor;
 use spikelet::pipeline::{ModelPipeline, PipelineStep, Reduce};
 use spikelet::prelude::*;
 use spikelet::runtime::{Program, VarStore};
@@ -35,7 +34,7 @@ fn expected(x: &Tensor) -> Result<Tensor> {
     let mut store = VarStore::new(devices(1)?.remove(0));
     store.initialize(&cx.traced(), DType::F32, 0)?;
     let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
-    program.set("x", HostTensor::F32(x.as_f32().expect("f32")))?;
+    program.set("x", x.as_f32().expect("f32"))?;
     program.run()?;
     program.get("y")
 }

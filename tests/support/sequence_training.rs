@@ -2,7 +2,6 @@
 
 use spikelet::MemoryBudget;
 use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step};
 use std::sync::Arc;
@@ -81,10 +80,7 @@ pub fn train(backend: &Arc<dyn Backend>, case: Case<'_>) -> Result<Trained> {
         let x = (0..steps * batch * INPUTS).map(|k| 3.0 * value(k));
         let target = (0..batch * 3).map(|k| value(k + 31) - 0.5);
         let (x, target): (Vec<f32>, Vec<f32>) = (x.collect(), target.collect());
-        let found = step.run([
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ])?;
+        let found = step.run((("x", &x), ("target", &target)))?;
         losses.push(found.loss);
         let names: Vec<String> = store.names().map(String::from).collect();
         let all = names.iter().map(|name| store.get(name));

@@ -5,7 +5,15 @@ use crate::tensor::{Data, Tensor};
 use crate::types::DType;
 use half::{bf16, f16};
 
-/// A tensor in host memory that a custom operation reads.
+/// A tensor in host memory, borrowed: the values of an input, or an operand of a custom operation.
+///
+/// ```
+/// use spikelet_graph::op::HostTensor;
+/// use spikelet_graph::{DType, Tensor};
+/// assert_eq!(HostTensor::from(&[0.5, 1.0]).dtype(), DType::F32);
+/// assert_eq!(HostTensor::from(&vec![0, 2]).dtype(), DType::I64);
+/// assert_eq!(HostTensor::from(&Tensor::f64([1], [0.5])).dtype(), DType::F64);
+/// ```
 #[derive(Debug)]
 pub enum HostTensor<'a> {
     /// 32-bit floating point.
@@ -46,6 +54,38 @@ impl<'a> From<&'a Tensor> for HostTensor<'a> {
         }
     }
 }
+
+/// Slices, vectors and arrays of the elements. Only f32 and i64 convert, so that literals have a type: `&[0.5, 1.0]` is f32 and
+/// `&[0, 2]` is i64.
+macro_rules! from_elements {
+    ($($element:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$element]> for HostTensor<'a> {
+            fn from(values: &'a [$element]) -> Self {
+                Self::$variant(values)
+            }
+        }
+
+        impl<'a> From<&&'a [$element]> for HostTensor<'a> {
+            fn from(values: &&'a [$element]) -> Self {
+                Self::$variant(values)
+            }
+        }
+
+        impl<'a> From<&'a Vec<$element>> for HostTensor<'a> {
+            fn from(values: &'a Vec<$element>) -> Self {
+                Self::$variant(values)
+            }
+        }
+
+        impl<'a, const N: usize> From<&'a [$element; N]> for HostTensor<'a> {
+            fn from(values: &'a [$element; N]) -> Self {
+                Self::$variant(values)
+            }
+        }
+    )*};
+}
+
+from_elements!(f32 => F32, i64 => I64);
 
 impl<'a> From<&'a mut Tensor> for HostTensorMut<'a> {
     fn from(tensor: &'a mut Tensor) -> Self {

@@ -2,6 +2,7 @@
 
 mod activations;
 mod delays;
+mod derive_module;
 mod eventprop;
 mod learning;
 mod losses;

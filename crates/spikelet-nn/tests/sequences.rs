@@ -77,8 +77,8 @@ fn results(net: &Sequential, mode: Mode, samples: &[usize], steps: usize) -> Res
         .iter()
         .map(|sample| LENGTHS[*sample] as i64)
         .collect();
-    program.set("x", HostTensor::F32(&values))?;
-    program.set("x_length", HostTensor::I64(&given))?;
+    program.set("x", &values)?;
+    program.set("x_length", &given)?;
     program.run()?;
     let names = ["mean", "sum", "last", "grad"].iter();
     let read = names.map(|name| {
@@ -140,7 +140,7 @@ fn normalized(
     program.set("x", HostTensor::F64(x))?;
     program.set("g", HostTensor::F64(g))?;
     if let Some(lengths) = lengths {
-        program.set("x_length", HostTensor::I64(lengths))?;
+        program.set("x_length", lengths)?;
     }
     program.run()?;
     let outputs = ["y", "dx", "dw"].map(|name| program.get(name));

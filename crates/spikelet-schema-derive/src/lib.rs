@@ -1,6 +1,8 @@
-//! `#[derive(Schema)]`: see `spikelet_schema::Schema`, which documents the attributes.
+//! `#[derive(Schema)]` and `#[derive(Module)]`: see `spikelet_schema::Schema` and `spikelet_nn::module::Module`, which
+//! document the attributes.
 
 mod choice;
+mod module;
 mod options;
 mod record;
 
@@ -26,5 +28,12 @@ pub fn schema(input: TokenStream) -> TokenStream {
             "a union has no declaration",
         )),
     };
+    made.unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Names the children of a module by the fields of its struct.
+#[proc_macro_derive(Module, attributes(module))]
+pub fn module(input: TokenStream) -> TokenStream {
+    let made = module::derive(&parse_macro_input!(input as DeriveInput));
     made.unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -53,6 +53,7 @@ pub mod timing;
 mod trained;
 mod trainer;
 mod trainer_calls;
+mod weight_tensors;
 pub mod weights;
 mod without_workspaces;
 mod writer;
@@ -86,8 +87,8 @@ pub use settings::Settings;
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LeftOut, LoadReport, MetricSet, Monitor,
-    NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch, SampleShape, Step,
-    StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, InputValues, Inputs, LeftOut, LoadReport,
+    MetricSet, Monitor, NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch,
+    SampleShape, Step, StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
 };
 pub use trainer::{FitReport, Start, Trainer};

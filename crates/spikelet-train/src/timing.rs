@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// cx.tracer().output("spike_seq", &spikes);
 /// let mut store = VarStore::new(backend.clone());
 /// let mut program = cx.compile(&mut store, 0)?;
-/// program.set("x_seq", spikelet_graph::op::HostTensor::F32(&[0.5; 8 * 64]))?;
+/// program.set("x_seq", &[0.5; 8 * 64])?;
 ///
 /// let timing = Timing { repeats: 5, ..Timing::default() };
 /// let found = timing.measure(|| Ok::<_, Error>(backend.synchronize()?), || program.run())?;

@@ -2,7 +2,6 @@
 
 use spikelet_core::Result;
 use spikelet_data::{Split, synthetic};
-use spikelet_train::StepError;
 use spikelet_train::prelude::*;
 use std::ops::ControlFlow;
 use std::path::PathBuf;

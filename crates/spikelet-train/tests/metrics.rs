@@ -46,7 +46,7 @@ fn over_batches(
         let mut program = Program::new(tracer.finish()?, &mut store)?;
         let end = start + rows;
         let values = start * width..end * width;
-        program.set("a", HostTensor::F32(&first[values.clone()]))?;
+        program.set("a", &first[values.clone()])?;
         let host = match second {
             Second::Labels(labels) => HostTensor::I64(&labels[start..end]),
             Second::Values(all) => HostTensor::F32(&all[values]),

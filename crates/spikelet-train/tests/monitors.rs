@@ -2,7 +2,6 @@
 
 use spikelet_core::Result;
 use spikelet_data::{DataLoader, LoaderConfig, synthetic};
-use spikelet_graph::op::HostTensor;
 use spikelet_train::prelude::*;
 use spikelet_train::{Inputs, Monitor, Outputs, Step, StepError};
 
@@ -123,7 +122,7 @@ fn potentials_are_those_of_the_neurons() -> Result<()> {
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     let mut eval = step.compile_eval(&mut store)?;
     // Two samples: 1, 1, 1 and 2, 0, 4.
-    let found = eval.run([("x", HostTensor::F32(&[1.0, 2.0, 1.0, 0.0, 1.0, 4.0]))])?;
+    let found = eval.run([("x", &[1.0, 2.0, 1.0, 0.0, 1.0, 4.0])])?;
     let v = [1.0, 2.0, 2.0, 2.0, 3.0, 6.0];
     let mean = v.iter().sum::<f64>() / 6.0;
     let variance = v.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 6.0;
@@ -204,7 +203,7 @@ fn a_rate_is_exact_where_the_number_of_spikes_is_no_f32() -> Result<()> {
     // All neurons fire at every step, but one, which fires at the last one.
     let mut x = vec![1.0_f32; SAMPLES * NEURONS];
     x[7] = 1.0 / STEPS as f32;
-    let found = eval.run([("x", HostTensor::F32(&x))])?;
+    let found = eval.run([("x", &x)])?;
     let all = SAMPLES * NEURONS * STEPS;
     let spikes = all - (STEPS - 1);
     assert!(spikes > 1 << 24 && spikes as f32 as usize != spikes);

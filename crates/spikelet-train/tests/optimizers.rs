@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value};
 use spikelet_core::Result;
-use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, Precision, Tensor, Tracer, Var};
 use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
@@ -54,7 +53,7 @@ impl Steps {
             update_with_prefix(prefix, optimizer, name, &weight, &grad, &scalars, &guard);
         }
         let program = Program::new(tracer.finish()?, &mut store)?;
-        program.set(SKIP, HostTensor::F32(&[0.0]))?;
+        program.set(SKIP, &[0.0])?;
         Ok(Self { program, store })
     }
 
@@ -67,8 +66,7 @@ impl Steps {
         rate: f64,
     ) -> Result<()> {
         for (name, grad) in grads {
-            self.program
-                .set(&format!("{name}.grad"), HostTensor::F32(grad))?;
+            self.program.set(&format!("{name}.grad"), grad)?;
         }
         feed_scalars_of(&self.program, optimizer, "group", step, rate)?;
         self.program.run()
@@ -201,7 +199,7 @@ fn a_skipped_step_changes_neither_parameters_nor_states() -> Result<()> {
                 .collect()
         };
         let before = values(&steps)?;
-        steps.program.set(SKIP, HostTensor::F32(&[1.0]))?;
+        steps.program.set(SKIP, &[1.0])?;
         let bad: [(&str, &[f32]); 2] = [
             ("matrix", &[f32::NAN; 6]),
             ("bias", &[f32::INFINITY, f32::NAN]),
@@ -354,7 +352,7 @@ fn two_groups_and_two_prefixes_have_their_own_scalars_and_states() -> Result<()>
         update_with_prefix(prefix, &optimizer, name, &weight, &grad, &scalars, &guard);
     }
     let mut program = Program::new(tracer.finish()?, &mut store)?;
-    program.set("loss", HostTensor::F32(&[0.0]))?;
+    program.set("loss", &[0.0])?;
     feed_scalars_of(&program, &optimizer, "a", 1, 1.0)?;
     feed_scalars_of(&program, &optimizer, "b", 1, 2.0)?;
     program.run()?;

@@ -5,7 +5,6 @@ use spikelet_data::{
     ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig, synthetic,
 };
 use spikelet_graph::Tensor;
-use spikelet_graph::op::HostTensor;
 use spikelet_nn::layer::RadLif;
 use spikelet_nn::neuron::{LeakyIntegrator, Liaf, Psn};
 use spikelet_train::prelude::*;
@@ -480,7 +479,7 @@ fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
     let mut stream = step.compile_stream(&mut store)?;
     let mut expected = vec![];
     for x in x.chunks(INPUTS) {
-        stream.predict([("x", HostTensor::F32(x))])?;
+        stream.predict([("x", x)])?;
         expected.extend(stream.output("y")?.to_f64());
     }
     let folder = tempfile::tempdir().expect("a folder");

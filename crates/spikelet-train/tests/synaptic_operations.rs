@@ -4,7 +4,6 @@ use spikelet_core::Result;
 use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, synthetic};
 use spikelet_expr::Expr;
 use spikelet_graph::Tensor;
-use spikelet_graph::op::HostTensor;
 use spikelet_nn::energy::NetworkCounts;
 use spikelet_nn::layer::ConvTransposed2d;
 use spikelet_train::log::tensorboard::read_scalars;
@@ -234,10 +233,7 @@ fn a_pattern_selects_layers_with_weights() -> Result<()> {
     let plain = step(&net).evaluate(&all, &mut store)?;
     assert_eq!(plain.loss().to_bits(), found.loss().to_bits());
     // In training nothing is measured.
-    let batch = [
-        ("images", HostTensor::F32(&[0.5; 784])),
-        ("labels", HostTensor::I64(&[1])),
-    ];
+    let batch = (("images", &[0.5; 784]), ("labels", &[1]));
     let trained = of("*").batch_size(1).compile(&mut store)?.run(batch)?;
     assert_eq!(trained.get("3.synaptic_operations"), None);
     Ok(())

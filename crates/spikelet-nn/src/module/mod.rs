@@ -6,6 +6,8 @@
 //! its modules with `[1, N, …]` for one step after the other.
 
 mod context;
+#[doc(hidden)]
+pub mod derived;
 mod description;
 mod init;
 mod propagation;
@@ -26,6 +28,54 @@ pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;
+/// Names the children of a module by the fields of its struct.
+///
+/// Each field is a child: a module, or a `Vec` or an array of modules. The macro generates
+///
+/// - for each child a private method of its name: `self.trunk(cx, x)` is
+///   `cx.child("trunk", |cx| self.trunk.forward(cx, x))`; that of a `Vec` or an array runs its elements one after the other,
+///   and their paths are `blocks.0`, `blocks.1`, …;
+/// - `impl Module`, which calls the function `forward` that the struct has, and whose [`Module::tree`] has the children.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+///
+/// #[derive(Module)]
+/// struct TwoParts {
+///     trunk: Sequential,
+///     blocks: Vec<Sequential>,
+///     head: Linear,
+///     #[module(skip)]
+///     steps: usize,
+/// }
+///
+/// impl TwoParts {
+///     fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+///         let h = self.trunk(cx, &x.repeat_over_time(self.steps))?; // the child `trunk`
+///         let h = self.blocks(cx, &h)?; // the children `blocks.0`, `blocks.1`, …
+///         self.head(cx, &h)
+///     }
+/// }
+///
+/// let layer = |inputs| Sequential::new().add(Linear::new(inputs, 16)).add(Lif::new(2.0));
+/// let net = TwoParts { trunk: layer(4), blocks: vec![layer(16)], head: Linear::new(16, 3), steps: 8 };
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x", DType::F32, [2, 4]);
+/// assert_eq!(net.forward(&cx, &x)?.shape(), [8, 2, 3]);
+/// let names: Vec<String> = cx.traced().parameters.into_iter().map(|p| p.name).collect();
+/// assert_eq!(names, ["trunk.0.weight", "blocks.0.0.weight", "head.weight"]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+///
+/// | attribute | of | |
+/// |---|---|---|
+/// | `#[module(skip)]` | a field | it is not a child |
+/// | `#[module(children)]` | the struct | only the methods of the children are generated, for a type with several inputs or outputs |
+/// | `#[module(crate = path)]` | the struct | the path of this crate, where it is not `spikelet`; crates named `spikelet-…` use `spikelet_nn` |
+///
+/// A struct without a function `forward` is an error, "multiple applicable items in scope", that names the trait
+/// `StructHasNoForward`.
+pub use spikelet_schema_derive::Module;
 pub use step_outputs::StepOutputs;
 pub use summary::{Summary, SummaryRow};
 pub use tree::Tree;
@@ -51,6 +101,12 @@ use std::sync::Arc;
 ///     }
 /// }
 /// ```
+///
+/// Children that are fields of a struct are named by `#[derive(Module)]`; `cx.child` is for all others.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a module",
+    note = "a field that is no module has `#[module(skip)]` in a struct that derives `Module`"
+)]
 pub trait Module: Send + Sync {
     /// Builds the graph of this module for the sequence `x`, `[T, N, …]`.
     ///

@@ -161,12 +161,16 @@ impl Program {
         self.inputs.contains_key(name)
     }
 
-    /// Sets an input.
+    /// Sets an input: `program.set("x", &x)`, where `x` is a slice, an array or a `Vec` of f32 or i64, or a [`Tensor`].
     ///
     /// # Errors
     /// When there is no input of this name, it has another type or size, or a label is outside
     /// the classes that the network has scores for.
-    pub fn set(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
+    pub fn set<'v>(&self, name: &str, values: impl Into<HostTensor<'v>>) -> Result<()> {
+        self.set_host(name, values.into())
+    }
+
+    fn set_host(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
         let Some(input) = self.inputs.get(name) else {
             return Err(RuntimeError::unknown(
                 name,

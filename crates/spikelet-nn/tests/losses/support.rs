@@ -48,7 +48,7 @@ impl Probe {
         let mut store = VarStore::new(device::cpu()?);
         let program = Program::new(tracer.finish()?, &mut store)?;
         if program.has_input("labels") {
-            program.set("labels", HostTensor::I64(labels))?;
+            program.set("labels", labels)?;
         }
         Ok(Self {
             program,

@@ -9,7 +9,6 @@ use super::settings::{plan_json, settings_of};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spikelet::graph::op::HostTensor;
 use spikelet::graph::{DType, Data, Tensor};
 use spikelet::module::{Context, Mode, Module, Traced, TracedTensor};
 use spikelet::network::Network;
@@ -477,8 +476,7 @@ impl PyModel {
                 let step = step.batch_size(batch).sequence("x", DType::F32, sizes);
                 step.compile_predict(store)
             })?;
-            step.predict([("x", HostTensor::F32(values))])
-                .map_err(raise)?;
+            step.predict([("x", values)]).map_err(raise)?;
             step.output("y").map_err(raise)
         })?;
         from_tensor(py, output)

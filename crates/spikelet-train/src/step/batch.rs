@@ -3,7 +3,7 @@
 use super::compiled_train::set_inputs;
 use super::error::StepError;
 use super::plan::{Common, ForwardTrace};
-use super::{EvalStep, PendingMetrics, StepMetrics, TrainStep};
+use super::{EvalStep, InputValues, PendingMetrics, StepMetrics, TrainStep};
 use crate::draws::Draws;
 use spikelet_core::Result;
 use spikelet_data::{Batch, BatchTensor, BatchValues, unpack_bits};
@@ -80,11 +80,11 @@ pub(super) fn values_of<'b>(
     Ok(values)
 }
 
-/// The same as names and values of inputs.
-pub(super) fn hosts<'v>(
-    values: &'v [(Arc<str>, Values<'_>)],
-) -> impl Iterator<Item = (&'v str, HostTensor<'v>)> {
-    values.iter().map(|(name, values)| (&**name, values.host()))
+impl InputValues for &[(Arc<str>, Values<'_>)] {
+    fn for_each(self, set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()> {
+        self.iter()
+            .try_for_each(|(name, values)| set(name, values.host()))
+    }
 }
 
 /// Sets the inputs of the program of a trace.
@@ -95,7 +95,7 @@ pub(crate) fn feed(
     draws: Draws,
 ) -> Result<()> {
     let values = values_of(&trace.common, batch)?;
-    set_inputs(program, &trace.common.inputs, hosts(&values))?;
+    set_inputs(program, &trace.common.inputs, &values[..])?;
     if program.has_input(GENERATOR) {
         program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
     }
@@ -110,7 +110,7 @@ impl TrainStep {
     /// [`StepError::NotInBatch`], [`StepError::BatchTensor`]; as [`TrainStep::start`].
     pub fn start_batch(&mut self, batch: &Batch) -> Result<PendingMetrics> {
         let values = values_of(&self.common, batch)?;
-        self.start(hosts(&values))
+        self.start(&values[..])
     }
 
     /// Trains on a batch of a loader.
@@ -127,7 +127,7 @@ impl TrainStep {
     /// As [`TrainStep::start_batch`].
     pub fn prepare_batch(&mut self, batch: &Batch) -> Result<()> {
         let values = values_of(&self.common, batch)?;
-        self.prepare(hosts(&values))
+        self.prepare(&values[..])
     }
 }
 
@@ -139,13 +139,13 @@ impl EvalStep {
     /// [`StepError::NotInBatch`], [`StepError::BatchTensor`]; as [`EvalStep::start`].
     pub fn start_batch(&mut self, batch: &Batch) -> Result<PendingMetrics> {
         let values = values_of(&self.common, batch)?;
-        self.start(hosts(&values), batch.first_index())
+        self.start(&values[..], batch.first_index())
     }
 
     /// Runs a batch of a loader as [`EvalStep::start_batch`], for its outputs alone.
     pub(crate) fn launch_batch(&mut self, batch: &Batch) -> Result<()> {
         let values = values_of(&self.common, batch)?;
-        self.launch(hosts(&values), batch.first_index())
+        self.launch(&values[..], batch.first_index())
     }
 
     /// Runs a batch of a loader.

@@ -1,6 +1,7 @@
 //! A compiled forward pass: an evaluation, a prediction, or a stream of single time steps.
 
 use super::compiled_train::{check_known, set_inputs};
+use super::input_values::InputValues;
 use super::metrics::{MetricSet, PendingMetrics, StepMetrics};
 use super::plan::{Common, EvalPlan};
 use super::trace::{TraceInfo, activation_name};
@@ -70,11 +71,7 @@ impl EvalStep {
     ///
     /// # Errors
     /// When an input is missing or has another type or size, or the device fails.
-    pub fn start<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-        first: usize,
-    ) -> Result<PendingMetrics> {
+    pub fn start(&mut self, values: impl InputValues, first: usize) -> Result<PendingMetrics> {
         self.launch(values, first)?;
         PendingMetrics::fetch(&self.program, self.common.samples, &self.info.metrics)
     }
@@ -83,10 +80,7 @@ impl EvalStep {
     ///
     /// # Errors
     /// As [`EvalStep::start`].
-    pub fn run<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<StepMetrics> {
+    pub fn run(&mut self, values: impl InputValues) -> Result<StepMetrics> {
         self.start(values, 0)?.wait()
     }
 
@@ -94,18 +88,11 @@ impl EvalStep {
     ///
     /// # Errors
     /// As [`EvalStep::start`].
-    pub fn predict<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<()> {
+    pub fn predict(&mut self, values: impl InputValues) -> Result<()> {
         self.launch(values, 0)
     }
 
-    pub(super) fn launch<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-        first: usize,
-    ) -> Result<()> {
+    pub(super) fn launch(&mut self, values: impl InputValues, first: usize) -> Result<()> {
         set_inputs(&self.program, &self.common.inputs, values)?;
         if self.program.has_input(GENERATOR) {
             let draws = Draws::for_evaluation(self.common.seed, first).behind(self.time, 0);

@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::metrics::PendingMetrics;
 use super::plan::{Common, GivenInput, StepPlan};
 use super::trace::{Averages, TraceInfo, activation_name, gradient_name, group_name};
-use super::{MetricSet, StepMetrics, groups::Assignment};
+use super::{InputValues, MetricSet, StepMetrics, groups::Assignment};
 use crate::draws::Draws;
 use crate::optim::feed_scalars_of;
 use spikelet_core::Result;
@@ -33,18 +33,19 @@ pub struct TrainStep {
     lr_factor: f64,
 }
 
-/// The values of a batch: names and values of inputs.
-pub(super) fn set_inputs<'v>(
+/// Sets the inputs of a program; all required ones must have values.
+pub(super) fn set_inputs(
     program: &Program,
     inputs: &[GivenInput],
-    values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
+    values: impl InputValues,
 ) -> Result<()> {
     let required = inputs.iter().filter(|input| input.required);
     let mut missing: Vec<&str> = required.map(|input| &*input.name).collect();
-    for (name, values) in values {
+    values.for_each(&mut |name, values| {
         program.set(name, values)?;
         missing.retain(|other| *other != name);
-    }
+        Ok(())
+    })?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -216,18 +217,12 @@ impl TrainStep {
     ///
     /// # Errors
     /// As [`TrainStep::start`].
-    pub fn prepare<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<()> {
+    pub fn prepare(&mut self, values: impl InputValues) -> Result<()> {
         self.prepared(values).map(|_| ())
     }
 
     /// The program of the next batch, its inputs set.
-    fn prepared<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<&mut Program> {
+    fn prepared(&mut self, values: impl InputValues) -> Result<&mut Program> {
         let step = self.step + 1;
         let draws = self.draws(step, self.batch);
         let updates = self.batch + 1 >= self.accumulated;
@@ -254,10 +249,7 @@ impl TrainStep {
     ///
     /// # Errors
     /// When an input is missing or has another type or size, or the device fails.
-    pub fn start<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<PendingMetrics> {
+    pub fn start(&mut self, values: impl InputValues) -> Result<PendingMetrics> {
         let (samples, infos) = (self.common.samples, self.info.metrics.clone());
         let program = self.prepared(values)?;
         program.run()?;
@@ -274,10 +266,7 @@ impl TrainStep {
     ///
     /// # Errors
     /// As [`TrainStep::start`].
-    pub fn run<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
-    ) -> Result<StepMetrics> {
+    pub fn run(&mut self, values: impl InputValues) -> Result<StepMetrics> {
         self.start(values)?.wait()
     }
 

@@ -15,6 +15,7 @@ mod error;
 mod event_input;
 mod from_data;
 mod groups;
+mod input_values;
 mod inputs;
 mod metrics;
 mod monitors;
@@ -48,6 +49,7 @@ pub(crate) use classifier::{OUTPUT_SEQ, SCORES};
 pub use compiled_eval::EvalStep;
 pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};
+pub use input_values::InputValues;
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
@@ -92,7 +94,6 @@ type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sy
 /// Names of parameters are matched by patterns, in which `*` stands for any characters.
 ///
 /// ```
-/// use spikelet_graph::op::HostTensor;
 /// use spikelet_train::prelude::*;
 /// use spikelet_train::{Outputs, Step, metric};
 ///
@@ -115,11 +116,11 @@ type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sy
 /// let mut train = step.compile(&mut store)?;
 /// let x = [0.1, 0.9, 0.3, 0.0, 0.7, 0.2, 0.8, 0.4];
 /// for _ in 0..20 {
-///     let metrics = train.run([("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&[0, 2]))])?;
+///     let metrics = train.run((("x", &x), ("labels", &[0, 2])))?;
 ///     assert!(metrics.loss.is_finite());
 /// }
 /// let mut predict = step.compile_predict(&mut store)?;
-/// predict.predict([("x", HostTensor::F32(&x))])?;
+/// predict.predict([("x", &x)])?;
 /// assert_eq!(predict.output("scores")?.shape, [2, 3]);
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
@@ -314,7 +315,6 @@ impl<'a> Step<'a> {
     /// Batches that a [`Trainer`](crate::Trainer) shuffles do not continue each other: run the step in a loop.
     ///
     /// ```
-    /// use spikelet_graph::op::HostTensor;
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Step};
     ///
@@ -336,7 +336,7 @@ impl<'a> Step<'a> {
     /// for _recording in 0..3 {
     ///     train.reset(&mut store)?;
     ///     for _window in 0..20 {
-    ///         train.run([("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&labels))])?;
+    ///         train.run((("x", &x), ("labels", &labels)))?;
     ///     }
     /// }
     /// # Ok::<(), Error>(())

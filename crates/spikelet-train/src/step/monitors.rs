@@ -71,7 +71,6 @@ impl Step<'_> {
     /// names match it, as metrics. Without this nothing is measured.
     ///
     /// ```
-    /// use spikelet_graph::op::HostTensor;
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Monitor, Step};
     /// let net = Sequential::new().add(Linear::new(4, 16)).add(Lif::new(2.0)).add(Linear::new(16, 3));
@@ -87,8 +86,7 @@ impl Step<'_> {
     /// .monitor(Monitor::Gradient, "2.*");
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let x = [0.1, 0.9, 0.3, 0.0, 0.7, 0.2, 0.8, 0.4];
-    /// let inputs = [("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&[0, 2]))];
-    /// let metrics = step.compile(&mut store)?.run(inputs)?;
+    /// let metrics = step.compile(&mut store)?.run((("x", &x), ("labels", &[0, 2])))?;
     /// assert!(metrics.get("1.rate").is_some_and(|rate| (0.0..=1.0).contains(&rate)));
     /// assert!(metrics.get("2.weight.gradient").is_some());
     /// # Ok::<(), spikelet_core::Error>(())

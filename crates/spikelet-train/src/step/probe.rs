@@ -167,8 +167,7 @@ impl ProbeStep {
                 first_samples(all, tensor, &input.ty.shape),
             ));
         }
-        let hosts = values.iter().map(|(name, values)| (&**name, values.host()));
-        self.step.start(hosts, 0)
+        self.step.start(&values[..], 0)
     }
 
     /// The figures of a finished measurement.

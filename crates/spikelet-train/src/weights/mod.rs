@@ -14,7 +14,6 @@
 //! | `init.rs` | the start of a training |
 //! | `spikingjelly.rs`, `snntorch.rs`, `norse.rs`, `sparch.rs` | names and constants, a file for each framework |
 //! | `papers.rs` | names of the programs of papers |
-//! | `tensors.rs` | tensors of networks as those of files |
 
 mod entry;
 mod error;
@@ -31,9 +30,9 @@ mod rules;
 mod snntorch;
 mod sparch;
 mod spikingjelly;
-mod tensors;
 mod value;
 
+pub use crate::weight_tensors::{tensor_of, weights_of};
 pub use entry::{MapConstant, MapEntry, Transform};
 pub use error::WeightMapError;
 pub use framework::Framework;
@@ -43,5 +42,4 @@ pub use map::WeightMap;
 pub use network::OurTensor;
 pub use prefix::strip_prefixes;
 pub use spikelet_nir::{Tensor, Weights};
-pub use tensors::{tensor_of, weights_of};
 pub use value::{Formula, Relation};

@@ -1,6 +1,5 @@
 //! Sequences longer than a batch: states are carried from run to run.
 
-use spikelet_graph::op::HostTensor;
 use spikelet_nn::layer::DelayedLinear;
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step, TrainStep};
@@ -74,10 +73,7 @@ fn windows_of_a_sequence_have_its_bits() -> Result<()> {
     let (mut one, mut other) = stores(&net)?;
     let mut whole = step(&net, STEPS, false).compile_eval(&mut one)?;
     let (x, labels) = (inputs(), labels());
-    whole.run([
-        ("x", HostTensor::F32(&x)),
-        ("labels", HostTensor::I64(&labels)),
-    ])?;
+    whole.run((("x", &x), ("labels", &labels)))?;
     let expected = whole.output("scores")?.to_f64();
     assert!(expected.iter().any(|score| *score != expected[0]));
     for window in [1, 2, 6] {
@@ -87,10 +83,7 @@ fn windows_of_a_sequence_have_its_bits() -> Result<()> {
             parts.reset(&mut other)?;
             let mut found = vec![];
             for (x, labels) in windows(&x, window).zip(windows(&labels, window)) {
-                parts.run([
-                    ("x", HostTensor::F32(x)),
-                    ("labels", HostTensor::I64(labels)),
-                ])?;
+                parts.run((("x", x), ("labels", labels)))?;
                 found.extend(parts.output("scores")?.to_f64());
             }
             assert_eq!(found, expected, "windows of {window} steps");
@@ -106,12 +99,7 @@ fn a_window_of_all_steps_has_the_gradients_of_the_sequence() -> Result<()> {
     let mut whole = step(&net, STEPS, false).compile(&mut one)?;
     let mut carrying = step(&net, STEPS, true).compile(&mut other)?;
     let (x, labels) = (inputs(), labels());
-    let values = || {
-        [
-            ("x", HostTensor::F32(&x)),
-            ("labels", HostTensor::I64(&labels)),
-        ]
-    };
+    let values = || (("x", &x), ("labels", &labels));
     for _ in 0..3 {
         carrying.reset(&mut other)?;
         assert_eq!(carrying.run(values())?.loss, whole.run(values())?.loss);
@@ -130,11 +118,7 @@ fn a_run_that_is_resumed_within_a_sequence_has_the_same_bits() -> Result<()> {
     let (x, labels) = (inputs(), labels());
     let all: Vec<_> = windows(&x, 4).zip(windows(&labels, 4)).collect();
     let run = |train: &mut TrainStep, (x, labels): (&[f32], &[i64])| {
-        let values = [
-            ("x", HostTensor::F32(x)),
-            ("labels", HostTensor::I64(labels)),
-        ];
-        Ok::<_, Error>(train.run(values)?.loss)
+        Ok::<_, Error>(train.run((("x", x), ("labels", labels)))?.loss)
     };
     train.reset(&mut one)?;
     run(&mut train, all[0])?;
@@ -170,10 +154,7 @@ fn the_memory_of_a_long_sequence_is_that_of_a_window() -> Result<()> {
     let (x, labels) = (inputs(), labels());
     let all: Vec<_> = windows(&x, 4).zip(windows(&labels, 4)).collect();
     for (x, labels) in all.iter().cycle().take(100) {
-        train.run([
-            ("x", HostTensor::F32(x)),
-            ("labels", HostTensor::I64(labels)),
-        ])?;
+        train.run((("x", x), ("labels", labels)))?;
     }
     assert_eq!((tensors(&store), store.arena_bytes()), before);
     Ok(())

@@ -2,7 +2,6 @@
 
 use super::support::{N, linear_net, numbers, regression, store, train};
 use spikelet_data::{Batch, BatchTensor};
-use spikelet_graph::op::HostTensor;
 use spikelet_nn::{LayerError, RuntimeError};
 use spikelet_train::optim::{Clip, Sgd};
 use spikelet_train::prelude::*;
@@ -165,25 +164,20 @@ fn wrong_values_are_refused() -> Result<()> {
     assert!(step.output("y").is_err(), "it has not run");
     let x = numbers(1, N * 3);
     let target = numbers(2, N);
-    let missing = step
-        .run([("x", HostTensor::F32(&x))])
-        .expect_err("no target");
+    let missing = step.run([("x", &x)]).expect_err("no target");
     assert!(matches!(
         missing.downcast_ref(),
         Some(StepError::MissingInputs { names }) if names == &["target"]
     ));
     let unknown = step
-        .run([("x", HostTensor::F32(&x)), ("y", HostTensor::F32(&target))])
+        .run((("x", &x), ("y", &target)))
         .expect_err("no such input");
     assert!(matches!(
         unknown.downcast_ref(),
         Some(RuntimeError::UnknownTensor { .. })
     ));
     let short = step
-        .run([
-            ("x", HostTensor::F32(&x[1..])),
-            ("target", HostTensor::F32(&target)),
-        ])
+        .run((("x", &x[1..]), ("target", &target)))
         .expect_err("too few elements");
     assert!(matches!(
         short.downcast_ref(),
@@ -261,10 +255,7 @@ fn labels_outside_the_classes_are_refused() -> Result<()> {
     .compile(&mut store)?;
     for label in [-1, 4] {
         let error = step
-            .run([
-                ("x", HostTensor::F32(&[0.0; 3])),
-                ("labels", HostTensor::I64(&[label])),
-            ])
+            .run((("x", &[0.0; 3]), ("labels", &[label])))
             .expect_err("no such class");
         assert!(
             matches!(error.downcast_ref(), Some(RuntimeError::Label { .. })),

@@ -112,7 +112,7 @@ fn a_stream_scales_the_weights_before_each_sequence() -> Result<()> {
     let mut program = Program::new(cx.tracer().finish()?, &mut trained)?;
     for sequence in x.chunks(T * INPUTS) {
         for frame in sequence.chunks(INPUTS) {
-            stream.predict([("x", HostTensor::F32(frame))])?;
+            stream.predict([("x", frame)])?;
         }
         program.run_with(vec![("x", HostTensor::F32(sequence))])?;
         assert_eq!(streamed.get(WEIGHT)?, trained.get(WEIGHT)?);

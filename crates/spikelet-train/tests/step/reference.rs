@@ -1,7 +1,6 @@
 //! Groups, frozen parameters, weight decay, accumulation, clipping and averages, against f64 by hand.
 
 use super::support::{HIDDEN, N, Reference, batch, linear_net, regression, store, train};
-use spikelet_graph::op::HostTensor;
 use spikelet_train::optim::{Clip, Sgd};
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step};
@@ -143,12 +142,7 @@ fn averages_follow_the_weights_and_are_evaluated_in_a_store_of_their_own() -> Re
     }
     assert_ne!(found, store.get("second.weight")?.to_f64());
     let (x, target) = batch(9, N);
-    let values = || {
-        [
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ]
-    };
+    let values = || [("x", &x), ("target", &target)];
     let with_average = definition.compile_eval(&mut averaged)?.run(values())?.loss;
     let (expected, _) = Reference::of(&averaged)?.gradients(&(x.clone(), target.clone()));
     assert!((with_average - expected).abs() < 1e-6);
@@ -192,7 +186,7 @@ fn noise_on_gradients_has_the_variance_of_its_step_and_falls() -> Result<()> {
         let mut train = step.compile(&mut store)?;
         let mut weights = vec![store.get("weight")?.to_f64()];
         for _ in 0..4 {
-            train.run([("x", HostTensor::F32(&[1.0; 64]))])?;
+            train.run([("x", &[1.0; 64])])?;
             weights.push(store.get("weight")?.to_f64());
         }
         let steps = weights.windows(2);

@@ -1,7 +1,6 @@
 //! Two steps over shared weights, against a reference that alternates by hand.
 
 use super::support::{N, Reference, batch, linear_net, regression, store, train};
-use spikelet_graph::op::HostTensor;
 use spikelet_train::optim::Sgd;
 use spikelet_train::prelude::*;
 
@@ -71,14 +70,14 @@ fn a_prediction_needs_no_target_and_a_stream_carries_states() -> Result<()> {
         .map(|x| 3.0 * x)
         .collect();
     let mut predict = definition.compile_predict(&mut store)?;
-    predict.predict([("x", HostTensor::F32(&x))])?;
+    predict.predict([("x", &x)])?;
     let whole = predict.output("spike_seq")?;
     assert_eq!(whole.shape, [4, 2, 6]);
     let mut stream = definition.compile_stream(&mut store)?;
     for round in 0..2 {
         let mut steps = vec![];
         for t in 0..4 {
-            stream.predict([("x", HostTensor::F32(&x[t * 6..(t + 1) * 6]))])?;
+            stream.predict([("x", &x[t * 6..(t + 1) * 6])])?;
             steps.extend(stream.output("spike_seq")?.to_f64());
         }
         assert_eq!(steps, whole.to_f64(), "round {round}");

@@ -1,6 +1,5 @@
 //! A small network, its data, and a reference in f64 that is written out by hand.
 
-use spikelet_graph::op::HostTensor;
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step, StepMetrics, TrainStep};
 
@@ -53,10 +52,7 @@ pub fn batch(seed: u64, samples: usize) -> (Vec<f32>, Vec<f32>) {
 /// Trains on the batch of this seed.
 pub fn train(step: &mut TrainStep, seed: u64) -> Result<StepMetrics> {
     let (x, target) = batch(seed, step.batch_size());
-    step.run([
-        ("x", HostTensor::F32(&x)),
-        ("target", HostTensor::F32(&target)),
-    ])
+    step.run((("x", &x), ("target", &target)))
 }
 
 pub fn store() -> Result<VarStore> {

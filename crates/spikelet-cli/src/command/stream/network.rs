@@ -6,7 +6,6 @@ use crate::command::trained::Trained;
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::StepShape;
-use spikelet::graph::op::HostTensor;
 use spikelet::log::Console;
 use spikelet::schema::Member;
 use spikelet::terminal::escaped;
@@ -156,7 +155,7 @@ impl StreamedNetwork {
                  streams are resized; `spikelet predict --resize` takes recordings of other sensors",
             ));
         }
-        self.step.predict([("x", HostTensor::F32(frame))])?;
+        self.step.predict([("x", frame)])?;
         let scores = self.step.output("scores")?.to_f64();
         counts.latencies.add(start.elapsed());
         counts.steps += 1;
