@@ -345,7 +345,7 @@ class Network:
             Arrays of the names and shapes of `state_dict`.
         strict : bool
             Whether all names must be those of the network. Otherwise others are left out, and weights without an array
-            stay; `load` leaves out other shapes as well.
+            stay; `load` keeps the last layer where the number of classes differs.
 
         Returns
         -------
@@ -392,8 +392,8 @@ class Network:
             A file of `save`, a checkpoint of a run or of PyTorch, safetensors or `.npz`; the folder of a run or of a model;
             `"hf://owner/name"`, a model of the Hugging Face Hub; or a state dict.
         strict : bool
-            Whether all tensors must be those of the network. Otherwise other tensors are left out; if the number of classes
-            differs, the last layer stays, for fine-tuning.
+            Whether all tensors must be those of the network. Otherwise other tensors are left out, and if the number of classes
+            differs, the last layer stays, for fine-tuning; the tensors of the other layers must be there.
         map : str or mapping, optional
             A framework of `spikelet.weights.FRAMEWORKS`, whose names the source has; or beginnings of names in the source with
             those in the network: `{"backbone.": "trunk."}`. By default the names of the network; of a file without `strict`, those
@@ -402,7 +402,7 @@ class Network:
         Returns
         -------
         str
-            What differs; empty if all fits.
+            The differences, such as other constants of neurons; empty if all fits.
 
         Examples
         --------

@@ -41,7 +41,7 @@ class Step:
     optimizer : str or mapping
         The optimizer of all parameters that are in no group: its name, or a table with `name`, `lr` and constants.
     lr : float, optional
-        The learning rate of the optimizer, by default 1e-3; also a key of `optimizer`.
+        The learning rate of the optimizer, by default 2e-3; also a key of `optimizer`.
     groups : sequence of mapping
         Parameters with other settings: `{"parameters": "*.bias", "lr": 1e-4}`, `{"parameters": "fc.*",
         "frozen": True}`; also `optimizer` and `constants`. The first that matches applies.
@@ -184,7 +184,7 @@ class Step:
                 for name, one in self._inputs.items()
             ],
             "batch_size": batch_size,
-            "optimizer": {"name": "adam", "lr": 1e-3, **_optimizer(optimizer, lr)},
+            "optimizer": {"name": "adam", **_optimizer(optimizer, lr)},
             "groups": [dict(group) for group in groups],
             "clip_norm": clip_norm,
             "clip_value": clip_value,

@@ -42,14 +42,21 @@ class Input:
     lengths: bool = False
 
 
+def _elements(array: Array, name: str, expected: Input) -> Array:
+    """An array whose elements are those of an input."""
+    import numpy as np
+
+    if expected.dtype == "i64" and array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
+        raise ValueError(f"{name}: fractions were given\n  help: give integers")
+    return array
+
+
 def as_input(values: Any, name: str, expected: Input, *, stream: bool = False) -> Array:
     """An array for an input: `[N, …]`, `[T, N, …]` of a sequence, of one time step in a stream."""
     import numpy as np
 
     dtype = np.int64 if expected.dtype == "i64" else np.float32
-    array = as_numpy(values, name)
-    if dtype is np.int64 and array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
-        raise ValueError(f"{name}: fractions were given\n  help: give integers")
+    array = _elements(as_numpy(values, name), name, expected)
     sizes: list[Any] = list(expected.shape)
     if expected.kind == "batch":
         sizes = ["N", *sizes]
@@ -65,7 +72,7 @@ def as_input(values: Any, name: str, expected: Input, *, stream: bool = False) -
     return np.require(array, dtype=dtype, requirements=("C", "A"))
 
 
-def padded(given: Mapping[str, Any], inputs: Mapping[str, Input]) -> dict[str, Any]:
+def padded(given: Mapping[str, Any], inputs: Mapping[str, Input], *, stream: bool = False) -> dict[str, Any]:
     """The values of inputs, with lists of sequences of different lengths as one array `[T, N, …]` and their lengths."""
     import numpy as np
 
@@ -76,10 +83,10 @@ def padded(given: Mapping[str, Any], inputs: Mapping[str, Input]) -> dict[str, A
         sequences = values[name]
         if not isinstance(sequences, (list, tuple)):
             count = np.shape(sequences)[1:2] or (0,)
-            values[f"{name}_length"] = np.full(count, one.shape[0], dtype=np.int64)
+            values[f"{name}_length"] = np.full(count, 1 if stream else one.shape[0], dtype=np.int64)
             continue
         steps, *sizes = one.shape
-        arrays = [as_numpy(values, name) for values in sequences]
+        arrays = [_elements(as_numpy(one_of, name), name, one) for one_of in sequences]
         for k, array in enumerate(arrays):
             if array.ndim != len(one.shape) or list(array.shape[1:]) != sizes or len(array) > steps:
                 text = ", ".join(map(str, sizes))
@@ -191,7 +198,7 @@ class TrainStep:
         """The arrays of the inputs, and the number of samples."""
         arrays: dict[str, Array] = {}
         counts: dict[str, int] = {}
-        for name, values in padded(given, self._inputs).items():
+        for name, values in padded(given, self._inputs, stream=stream).items():
             if name not in self._inputs:
                 raise TypeError(f"TrainStep: there is no input `{name}`\n  help: its inputs: {', '.join(self._inputs)}")
             expected = self._inputs[name]

@@ -103,7 +103,11 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, FileError> {
     read_at_most(path.as_ref(), LARGEST)
 }
 
-fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+/// As [`read`], of a file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     // Checked before it is opened: opening a FIFO waits for a writer.
     let found = std::fs::metadata(path).map_err(FileError::io("read", path))?;
     if found.is_dir() {

@@ -144,10 +144,7 @@ pub trait NamedDataset: Debug + Send + Sync {
     /// # Errors
     /// [`Error::NoSampleFiles`] if there are no such files; if the file cannot be read.
     fn read_sample(&self, path: &Path) -> Result<Sample<'static>> {
-        Err(Error::NoSampleFiles {
-            dataset: self.title(),
-            path: path.into(),
-        })
+        Err(no_sample_files(self, path))
     }
 
     /// Reads or generates its samples; called by `load`, which keeps the first ones and checks the name of the
@@ -156,6 +153,14 @@ pub trait NamedDataset: Debug + Send + Sync {
     /// # Errors
     /// If files are missing or damaged.
     fn read(&self, options: &DataOptions) -> Result<Split>;
+}
+
+/// The error of a data set whose samples are not in files of their own.
+pub(crate) fn no_sample_files(dataset: &(impl NamedDataset + ?Sized), path: &Path) -> Error {
+    Error::NoSampleFiles {
+        dataset: dataset.title(),
+        path: path.into(),
+    }
 }
 
 impl dyn NamedDataset {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field, Unlabeled};
-use crate::named::{DataOptions, NamedDataset, Origin};
+use crate::named::{DataOptions, NamedDataset, Origin, no_sample_files};
 use crate::sample::{Sample, SampleTensor};
 use crate::split::Split;
 
@@ -105,10 +105,7 @@ impl NamedDataset for SequenceFiles {
 
     fn read_sample(&self, path: &Path) -> Result<Sample<'static>> {
         let Some(SampleFiles { read, .. }) = self.sample_files else {
-            return Err(Error::NoSampleFiles {
-                dataset: self.title.into(),
-                path: path.into(),
-            });
+            return Err(no_sample_files(self, path));
         };
         Ok(Sample::new().with("x", SampleTensor::u8(&self.shape, read(path)?)))
     }

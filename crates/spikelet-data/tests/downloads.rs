@@ -368,22 +368,23 @@ mod hub {
     }
 
     #[test]
-    fn a_revision_is_downloaded_once_and_needs_no_configuration() {
+    fn a_commit_is_downloaded_once_and_needs_no_configuration() {
         let cache = TempDir::new().unwrap();
         let server = Server::start(Box::new(|path| match path.ends_with("config.json") {
             true => answer("404 Not Found", b"", 0),
             false => ok(b"weights"),
         }));
         let hub = hub(server.url.clone(), &cache);
-        hub.file("hf://owner/name@v1").unwrap();
+        let commit = "hf://owner/name@0123456789abcdef0123456789abcdef01234567";
+        let path = hub.file(commit).unwrap();
         let asked = server.asked().len();
-        hub.file("hf://owner/name@v1/model.safetensors").unwrap();
-        let later = server.asked();
-        assert!(
-            later[asked..]
-                .iter()
-                .all(|path| path.ends_with("config.json"))
-        );
+        assert_eq!(hub.file(commit).unwrap(), path);
+        assert_eq!(server.asked().len(), asked);
+        // A model without a configuration is there without the server, too.
+        hub.file("hf://owner/name").unwrap();
+        super::hub::hub(nobody(), &cache)
+            .file("hf://owner/name")
+            .unwrap();
     }
 
     #[test]

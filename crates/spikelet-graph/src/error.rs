@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// A memory budget below the smallest peak that was found.
     #[error(
-        "the memory budget is {} MiB, the smallest peak found is {} MiB ({} MiB of it are parameters, states and inputs); raise the budget, use a smaller batch, fewer time steps or a 16-bit precision",
+        "the memory budget is {} MiB, the smallest peak found is {} MiB ({} MiB of it are parameters, states and inputs)\n  help: raise the budget, use a smaller batch, fewer time steps or a 16-bit precision",
         mebibytes(*allowed), mebibytes(*least), mebibytes(*fixed)
     )]
     Budget {

@@ -24,6 +24,7 @@ pub(super) use record::best_of;
 use super::Settings;
 use super::folder::{LAST, checkpoint_file, nothing_to_resume};
 use super::step::{ForwardTrace, SampleBatch, SampleShape, Step};
+use super::weight_tensors::belongs_to_training;
 use serde::Serialize;
 use serde_json::Value;
 use spikelet_core::files;
@@ -52,9 +53,6 @@ pub struct Checkpoint {
 }
 
 const FORMAT: &str = "spikelet checkpoint 6";
-
-/// The prefixes of the names of tensors that only training needs.
-const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
 
 fn to_json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("settings and progress are plain data")
@@ -281,10 +279,7 @@ impl Checkpoint {
     /// ```
     pub fn model_tensors(&self) -> BTreeMap<&str, &Tensor> {
         let all = &self.tensors.tensors;
-        let of_training = |name: &str| {
-            OF_TRAINING.iter().any(|prefix| name.starts_with(prefix)) || is_loss_scale(name)
-        };
-        let model = all.iter().filter(|(name, _)| !of_training(name));
+        let model = all.iter().filter(|(name, _)| !belongs_to_training(name));
         let average = |name: &str| all.get(&format!("ema.{name}"));
         let model = model.map(|(name, own)| (name.as_str(), average(name).unwrap_or(own)));
         model.collect()
@@ -308,10 +303,9 @@ impl Checkpoint {
     pub fn restore_step(&self, step: &Step<'_>, store: &mut VarStore) -> Result<()> {
         let mut types = model_types(&step.with_batch(1).trace_evaluation()?);
         let all = &self.tensors.tensors;
-        let model = all.iter().filter(|(name, _)| {
-            let of_training = OF_TRAINING.iter().any(|prefix| name.starts_with(prefix));
-            types.contains_key(*name) || !(of_training || is_loss_scale(name))
-        });
+        let model = all
+            .iter()
+            .filter(|(name, _)| types.contains_key(*name) || !belongs_to_training(name));
         let model = model.map(|(name, tensor)| {
             let average = all.get(&step.average_name(name));
             (name.as_str(), average.unwrap_or(tensor))
@@ -379,10 +373,6 @@ impl Checkpoint {
     pub(super) fn unfit(&self, problem: CheckpointProblem) -> Error {
         unfit(&self.path, problem)
     }
-}
-
-fn is_loss_scale(name: &str) -> bool {
-    super::scaling::LOSS_SCALES.contains(&name)
 }
 
 fn unfit(path: &Path, problem: CheckpointProblem) -> Error {

@@ -180,7 +180,8 @@ pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
 /// ```
 ///
 /// # Errors
-/// [`RunFolderError::NoCheckpoint`] for a folder without one.
+/// [`RunFolderError::NoCheckpoint`] for a folder without one; for an address, the error of the download, or of a program that
+/// was built without the feature `download`.
 pub fn checkpoint_file(path: impl AsRef<Path>) -> Result<PathBuf> {
     let path = path.as_ref();
     if let Some(address) = path.to_str().filter(|text| text.starts_with("hf://")) {

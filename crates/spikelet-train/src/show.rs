@@ -30,17 +30,20 @@ fn batch_of(settings: &Settings, dataset: &Arc<dyn Dataset>, indices: &[usize]) 
     Ok(batch.expect("an epoch has a batch")?)
 }
 
-/// The bytes of the image of a sample, `[channels, height, width]`, and its label.
-pub(super) fn image_and_label(dataset: &dyn Dataset, index: usize) -> Result<(Vec<u8>, usize)> {
+/// The bytes of the image of a sample, `[channels, height, width]`, and its label, if it has one.
+pub(super) fn image_and_label(
+    dataset: &dyn Dataset,
+    index: usize,
+) -> Result<(Vec<u8>, Option<usize>)> {
     let sample = dataset.sample(index)?;
     let pixels = sample
         .require("images")?
         .as_u8()
         .unwrap_or_default()
         .to_vec();
-    let label = sample.require(LABELS)?.as_i64();
+    let label = sample.get(LABELS).and_then(|labels| labels.as_i64());
     let label = label.and_then(|labels| usize::try_from(*labels.first()?).ok());
-    Ok((pixels, label.unwrap_or_default()))
+    Ok((pixels, label))
 }
 
 /// The bytes of an image in channels-last order.
@@ -73,7 +76,7 @@ pub(super) fn examples_of_outputs(
                 .collect(),
             time_steps,
             classes,
-            label: Some(label),
+            label,
             predicted: recognized(own),
         })
     };

@@ -27,7 +27,7 @@ pub(super) struct TestPass {
     pub(super) classes: usize,
     /// Whether each time step has scores and a label.
     pub(super) each_step: bool,
-    /// By label and prediction. What has no label, or does not count, is left out.
+    /// By label and prediction. Samples without a label, and the first time steps of `skip_steps`, are left out.
     pub(super) counts: BTreeMap<(usize, usize), u32>,
     /// The scores and the labels of the samples, if these have one.
     pub(super) scores: Vec<Vec<f64>>,
@@ -100,6 +100,7 @@ impl TestPass {
         step.run_batch(&batch_from(test, count, 0)?)?;
         if let Some(output) = step.observed_output()?
             && output.shape.len() == 3
+            && output.shape[1] == count
             && step.output_type(SCORES).is_some()
             && image_shape(&**test.dataset()).is_ok()
         {
@@ -144,8 +145,14 @@ impl TestPass {
             };
             found.add(&step.run_batch(&given)?);
             if scored {
-                let labels = given.i64(LABELS).unwrap_or_default();
                 let scores = rows(&step.output(SCORES)?);
+                // A label for each row of scores, or none.
+                let labels = given.i64(LABELS).unwrap_or_default();
+                let labels = if labels.len() == scores.len() {
+                    labels
+                } else {
+                    &[]
+                };
                 let new = first - start..batch.min(self.tested - start);
                 for (at, scores) in scores.into_iter().enumerate() {
                     let (t, n) = (at / batch, at % batch);

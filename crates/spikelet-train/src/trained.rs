@@ -1,4 +1,4 @@
-//! What a trainer trains: a step, or a network that becomes the step of a classifier for the data of the run.
+//! The step of a trainer, or a network that becomes the step of a classifier for the data of the run.
 
 use super::Settings;
 #[cfg(feature = "plots")]
@@ -10,7 +10,7 @@ use spikelet_nn::module::Module;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is trained.
+/// The trained step, or network.
 pub(super) enum Trained<'a> {
     Module(Arc<dyn Module>),
     Step {

@@ -193,11 +193,12 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// A trainer of a step that does not print or write files. A step without inputs of its own has the fields of the data. What the step sets itself, such as its optimizer or batch
-    /// size, counts; the rest is that of the settings ([`Step::settings`]), of which the encoder, the loss and the number of
-    /// time steps are for classifiers. Evaluations trace the step with other batch sizes: its function takes the number of
-    /// samples from [`Inputs::samples`](super::Inputs::samples), not from a constant. Reports read the outputs `scores`,
-    /// `[N, classes]` or `[T, N, classes]`, beside the input `labels`, and `output_seq`, `[T, N, classes]`, if the step has them.
+    /// A trainer of a step that does not print or write files. A step without inputs takes the fields of the data as inputs.
+    /// Settings of the step, such as its optimizer or batch size, take precedence over `settings` ([`Step::settings`]); encoder,
+    /// loss and number of time steps are used by classifiers only. Evaluations trace the step with other batch sizes: its function
+    /// takes the number of samples from [`Inputs::samples`](super::Inputs::samples), not from a constant. Reports read the outputs
+    /// `scores`, `[N, classes]` or `[T, N, classes]`, beside the input `labels`, and `output_seq`, `[T, N, classes]`, if the step
+    /// has them.
     pub fn over(step: Step<'a>, settings: Settings) -> Self {
         let step = Trained::Step {
             train: Box::new(step),

@@ -1,5 +1,6 @@
 //! Tensors of networks as those of files with weights, and back.
 
+use crate::scaling::LOSS_SCALES;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Data, Tensor};
 use spikelet_nir::{Dtype, Weights};
@@ -47,4 +48,39 @@ fn bytes<T: Copy, const N: usize>(values: &[T], to_bytes: fn(T) -> [u8; N]) -> V
 /// ```
 pub fn tensor_of(tensor: &spikelet_nir::Tensor) -> Tensor {
     Tensor::f32(tensor.shape(), tensor.to_f32())
+}
+
+/// The beginnings of the names of tensors that belong to the training, not to the network.
+const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
+
+/// Whether a tensor of this name is needed for training only.
+pub(crate) fn belongs_to_training(name: &str) -> bool {
+    OF_TRAINING.iter().any(|prefix| name.starts_with(prefix)) || LOSS_SCALES.contains(&name)
+}
+
+/// The tensors of the network in a file: without those that only training needs, and averages where there are any.
+///
+/// ```
+/// use spikelet_nir::{Tensor, Weights};
+/// let mut file = Weights::default();
+/// file.insert("fc.weight", Tensor::from_f32(&[1], &[0.5])?)?;
+/// file.insert("optimizer.mean.fc.weight", Tensor::from_f32(&[1], &[0.1])?)?;
+/// let own = spikelet_train::weights::of_the_model(&file)?;
+/// assert_eq!(own.iter().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When a tensor has no valid name.
+pub fn of_the_model(weights: &Weights) -> Result<Weights> {
+    let mut model = Weights::default();
+    for (name, own) in weights
+        .iter()
+        .filter(|(name, _)| !belongs_to_training(name))
+    {
+        let average = weights.get(&format!("ema.{name}"));
+        let inserted = model.insert(name, average.unwrap_or(own).clone());
+        inserted.map_err(Error::other)?;
+    }
+    Ok(model)
 }

@@ -99,7 +99,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
         .folder(at("run"))
         .fit(&digits())
         .expect("a run");
-    let values = || InMemory::new("values").with(Field::f32("x", [4]), vec![0.5; 64]);
+    let values = || InMemory::new("values").with(Field::f32("x", [4]), vec![0.5; 400]);
     let events =
         || InMemory::new("lengths").with(Field::f32("x", [4]).variable_axis(0), vec![0.5; 64]);
     let sequences = || {
@@ -291,7 +291,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
         (
             "a model without a name",
             checkpoint_file("hf://nobody").map(drop),
-            "hf://owner/name",
+            "hf://",
         ),
         (
             "an unknown device",
@@ -336,7 +336,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
                     .optimizer(Adam::default());
                 compile(&other)
             },
-            "it has: x",
+            "it has x",
         ),
         ("vectors of another length", run(&[0.5; 8], &[0, 1]), "x"),
         ("three labels", run(&[0.5; 6], &[0, 1, 2]), "labels"),
@@ -347,12 +347,12 @@ fn wrong_calls_are_answered_with_what_to_do() {
                 let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
                 Step::from_loader(&loader, |_, inputs| Ok(inputs["x"].mean_all())).map(drop)
             }),
-            "pad",
+            "with_lengths",
         ),
         (
             "weights that differ",
             compiled.load(&mut trained, at("run"), true, &[]).map(drop),
-            "weights",
+            "weight",
         ),
         (
             "no weights in common",

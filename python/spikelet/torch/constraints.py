@@ -14,7 +14,9 @@ __all__ = ["DelayWidth", "register_constraints"]
 
 
 def _constrained(net: nn.Module) -> list[Any]:
-    return [module for module in net.modules() if isinstance(module, Layer) and hasattr(module, "clamp_parameters")]
+    layers = [module for module in net.modules() if isinstance(module, Layer) and hasattr(module, "clamp_parameters")]
+    # Recurrent connections have delays if they are asked for.
+    return [layer for layer in layers if getattr(layer, "max_delay", 0) is not None]
 
 
 def register_constraints(net: nn.Module, optimizer: torch.optim.Optimizer) -> Any:
@@ -86,8 +88,8 @@ class DelayWidth:
     """
 
     def __init__(self, net: nn.Module, start: float, end: float, epochs: int) -> None:
-        self._buffers = [value for name, value in net.named_buffers() if name.split(".")[-1].endswith("delay_width")]
-        if not self._buffers:
+        self._net = net
+        if not self._buffers():
             raise ValueError(f"DelayWidth: {type(net).__name__} has no layer with a width; give a network with learned delays")
         if not (start >= 0 and end >= 0 and epochs >= 1):
             raise ValueError(f"DelayWidth: start is {start}, end {end} and epochs {epochs}; give widths of at least 0 and epochs")
@@ -95,9 +97,13 @@ class DelayWidth:
         self.epoch = 0
         self._set()
 
+    def _buffers(self) -> list[torch.Tensor]:
+        # They are other tensors after the network is moved to a device.
+        return [value for name, value in self._net.named_buffers() if name.split(".")[-1].endswith("delay_width")]
+
     def _set(self) -> float:
         width = _native.delay_width(*self._schedule, self.epoch)
-        for buffer in self._buffers:
+        for buffer in self._buffers():
             buffer.fill_(width)
         return width
 

@@ -86,6 +86,11 @@ def test_weights_are_loaded_by_one_method(tmp_path):
         other.load(tmp_path / "net.safetensors")
     assert "2.weight" in other.load(tmp_path / "net.safetensors", strict=False)
     np.testing.assert_array_equal(other.state_dict()["0.weight"], net.state_dict()["0.weight"])
+    for ending in ("pt", "npz"):
+        spikelet.weights.write(tmp_path / f"net.{ending}", net.state_dict())
+        same = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), spikelet.Linear(3, 4), input=(2,))
+        assert same.load(tmp_path / f"net.{ending}") == ""
+        np.testing.assert_array_equal(same.state_dict()["2.weight"], net.state_dict()["2.weight"])
     renamed = {f"trunk.{name}": x for name, x in net.state_dict().items()}
     again = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), spikelet.Linear(3, 4), input=(2,))
     assert again.load(renamed, map={"trunk.": ""}) == ""

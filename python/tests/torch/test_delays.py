@@ -290,6 +290,7 @@ def test_an_optimizer_keeps_limits_and_widths_shrink():
     handle.remove()
     width = st.DelayWidth(net, 8.0, 2.0, epochs=10)
     assert float(net[0].delay_width) == float(net[1].feedback_delay_width) == 8.0
+    net.double()
     for _ in range(5):
         width.step()
     assert float(net[0].delay_width) == 4.0
@@ -321,6 +322,8 @@ WRONG = {
     "sigma": (lambda: st.AxonalDelay(5, 3, sigma=0.0), "sigma"),
     "no inputs": (lambda: st.DelayedLinear(0, 4, 3), "input"),
     "no limits": (lambda: st.register_constraints(torch.nn.Linear(2, 2), torch.optim.SGD(torch.nn.Linear(2, 2).parameters())), "delays"),
+    "no delays": (
+        lambda: st.register_constraints(st.Recurrent(st.Lif(), 3), torch.optim.SGD(torch.nn.Linear(2, 2).parameters())), "delays"),
     "another optimizer": (
         lambda: st.register_constraints(st.Dcls1d(5, 4, 7), torch.optim.SGD(torch.nn.Linear(2, 2).parameters())), "no parameter"),
     "no widths": (lambda: st.DelayWidth(torch.nn.Linear(2, 2), 2.0, 1.0, 4), "learned delays"),

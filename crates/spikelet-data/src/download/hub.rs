@@ -17,13 +17,14 @@ const CONFIG: &str = "config.json";
 /// The revision if an address names none.
 const NEWEST: &str = "main";
 
-/// The largest file: 16 GiB.
+/// The largest file: 16 GiB; of a configuration 16 MiB.
 const LARGEST: u64 = 16 << 30;
+const LARGEST_CONFIG: u64 = 16 << 20;
 
 /// A server of models, and the folder in which its files are kept.
 ///
-/// A file is downloaded once; of the newest revision the server is asked whether it has changed, and without an answer the
-/// file that is kept is used. An incomplete file never has its final name.
+/// A file of a commit (`@` and 40 hexadecimal digits) is downloaded once. Of other revisions the server is asked whether the file
+/// has changed, and without an answer the file that is kept is used. An incomplete file never has its final name.
 ///
 /// ```no_run
 /// use spikelet_data::download::Hub;
@@ -61,13 +62,13 @@ impl Default for Hub {
     }
 }
 
-/// A model that cannot be had.
+/// An error of an address or a download of a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
     /// The address has another form.
     #[error(
-        "`{address}` is no address of a model\n  help: write hf://owner/name, hf://owner/name@revision or hf://owner/name/file"
+        "`{address}` is not the address of a model\n  help: write hf://owner/name, hf://owner/name@revision or hf://owner/name/file"
     )]
     Address {
         /// The address.
@@ -94,6 +95,11 @@ struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
+    /// Whether the revision is a commit, whose files do not change.
+    fn is_fixed(&self) -> bool {
+        self.revision.len() == 40 && self.revision.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     fn parse(text: &'a str) -> Option<Self> {
         let (owner, rest) = text.strip_prefix(HUB_SCHEME)?.split_once('/')?;
         let (name, file) = rest.split_once('/').unwrap_or((rest, MODEL));
@@ -112,6 +118,12 @@ impl<'a> Address<'a> {
     }
 }
 
+/// The file with the server's tag of a file.
+fn tag_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.etag"))
+}
+
 impl Hub {
     /// The file of an address, `hf://owner/name` for `model.safetensors` of the newest revision. The model's `config.json` is
     /// beside it, if it has one.
@@ -123,21 +135,42 @@ impl Hub {
             address: address.into(),
         };
         let parts = Address::parse(address).ok_or_else(wrong)?;
-        let path = self.get(&parts, parts.file)?;
+        let path = self.get(&parts, parts.file, LARGEST)?;
         if parts.file == MODEL {
-            match self.get(&parts, CONFIG) {
-                Err(HubError::Download {
-                    failure: Failure::Status { status: 404 },
-                    ..
-                }) => {}
-                other => drop(other?),
-            }
+            self.get_config(&parts, &path)?;
         }
         Ok(path)
     }
 
+    /// The configuration beside a model, if the server has one.
+    fn get_config(&self, model: &Address<'_>, path: &Path) -> Result<(), HubError> {
+        let config = path.with_file_name(CONFIG);
+        let without = path.with_file_name(format!(".{CONFIG}.none"));
+        if model.is_fixed() && without.is_file() {
+            return Ok(());
+        }
+        match self.get(model, CONFIG, LARGEST_CONFIG) {
+            Err(HubError::Download {
+                failure: Failure::Status { status: 404 },
+                ..
+            }) => {
+                let _ = fs::remove_file(&config);
+                let _ = fs::remove_file(tag_of(&config));
+                // Without the note the server is asked again at the next start.
+                let _ = fs::write(without, "");
+                Ok(())
+            }
+            // The server does not answer, and the model is there.
+            Err(HubError::Download {
+                failure: Failure::Request(_),
+                ..
+            }) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
     /// A file of a model.
-    fn get(&self, model: &Address<'_>, file: &str) -> Result<PathBuf, HubError> {
+    fn get(&self, model: &Address<'_>, file: &str, largest: u64) -> Result<PathBuf, HubError> {
         let Address {
             owner,
             name,
@@ -146,12 +179,12 @@ impl Hub {
         } = model;
         let folder = self.cache.join(owner).join(name).join(revision);
         let path = folder.join(file);
-        if path.is_file() && *revision != NEWEST {
+        if path.is_file() && model.is_fixed() {
             return Ok(path);
         }
         let endpoint = self.endpoint.trim_end_matches('/');
         let url = format!("{endpoint}/{owner}/{name}/resolve/{revision}/{file}");
-        match self.download(&url, &path) {
+        match self.download(&url, &path, largest) {
             Ok(()) => Ok(path),
             // The server does not answer: what is there is used.
             Err(Failure::Request(_)) if path.is_file() => Ok(path),
@@ -160,11 +193,8 @@ impl Hub {
     }
 
     /// Downloads a file, unless it is there and has not changed.
-    fn download(&self, url: &str, path: &Path) -> Result<(), Failure> {
-        let tag = path.with_file_name(format!(
-            ".{}.etag",
-            path.file_name().unwrap_or_default().to_string_lossy()
-        ));
+    fn download(&self, url: &str, path: &Path, largest: u64) -> Result<(), Failure> {
+        let tag = tag_of(path);
         let agent = agent(url, Some(TOTAL_TIMEOUT));
         // Otherwise the length is that of the compressed transfer.
         let mut request = agent.get(url).header("Accept-Encoding", "identity");
@@ -191,28 +221,33 @@ impl Hub {
             temporary_in(folder, prefix).map_err(|error| write_failed(folder, error))?;
         let body = response.into_body();
         let promised = body.content_length();
-        let mut reader = body.into_reader().take(LARGEST + 1);
+        if promised.is_some_and(|bytes| bytes > largest) {
+            return Err(Failure::Length {
+                found: promised.unwrap_or_default(),
+                expected: largest,
+            });
+        }
+        let mut reader = body.into_reader().take(largest + 1);
         let received = io::copy(&mut reader, &mut partial).map_err(|source| Failure::Transfer {
-            received: 0,
+            received: partial.as_file().metadata().map_or(0, |file| file.len()),
             source,
         })?;
-        let expected = promised.unwrap_or(received).min(LARGEST);
+        let expected = promised.unwrap_or(received).min(largest);
         if received != expected {
             return Err(Failure::Length {
                 found: received,
                 expected,
             });
         }
+        // A tag that is not that of the file would keep it for ever.
+        let _ = fs::remove_file(&tag);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         put(partial, folder, &name)?;
         // Without the tag the file is downloaded again at the next start.
         let text = now.as_ref().and_then(|now| now.to_str().ok());
-        match text {
-            Some(text) => fs::write(&tag, text).map_err(|error| write_failed(&tag, error)),
-            None => {
-                let _ = fs::remove_file(&tag);
-                Ok(())
-            }
+        if let Some(text) = text {
+            let _ = fs::write(&tag, text);
         }
+        Ok(())
     }
 }

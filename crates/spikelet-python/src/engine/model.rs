@@ -12,12 +12,13 @@ use pyo3::types::PyDict;
 use spikelet::graph::{DType, Data, Tensor};
 use spikelet::module::{Context, Mode, Module, Traced, TracedTensor};
 use spikelet::network::Network;
+use spikelet::nir::NirError;
 use spikelet::runtime::VarStore;
-use spikelet::tensors::TensorFile;
 use spikelet::train::{
     Checkpoint, DatasetId, EvalStep, Outputs, Progress, RunDefinition, SampleBatch, SampleShape,
     Step, checkpoint_file,
 };
+use spikelet::weights::{Weights, of_the_model, tensor_of};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -331,20 +332,17 @@ impl PyModel {
         })
     }
 
-    /// Sets all tensors from a safetensors file; those that only training needs are left out.
+    /// Sets all tensors from a file; those that only training needs are left out.
     fn load(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
             let path = checkpoint_file(path).map_err(raise)?;
-            let file = TensorFile::read(&path).map_err(raise)?;
-            if Checkpoint::is_in(&file.metadata) {
-                let checkpoint = Checkpoint::read(&path).map_err(raise)?;
-                return self.set_tensors(checkpoint.model_tensors());
-            }
-            self.set_tensors(
-                file.tensors
-                    .iter()
-                    .map(|(name, tensor)| (name.as_str(), tensor)),
-            )
+            let weights = Weights::read(&path).map_err(|error| raise(NirError::from(error)))?;
+            let weights = of_the_model(&weights).map_err(raise)?;
+            let tensors: BTreeMap<&str, Tensor> = weights
+                .iter()
+                .map(|(name, own)| (name, tensor_of(own)))
+                .collect();
+            self.set_tensors(tensors.iter().map(|(name, tensor)| (*name, tensor)))
         })
     }
 

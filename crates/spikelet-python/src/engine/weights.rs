@@ -6,7 +6,6 @@ use super::model::PyModel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spikelet::weights::{Framework, InitialWeights, Tensor, WeightMap, Weights};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// An array of a tensor of a file: floating point as float32 or float64, integers as int64.
@@ -53,10 +52,14 @@ fn file_error(error: spikelet_nir::Error) -> PyErr {
     raise(spikelet::nir::NirError::from(error))
 }
 
-/// The tensors of a file: safetensors, npz, or a checkpoint of PyTorch. No code of the file runs.
+/// The tensors of a file, or of the checkpoint that a path names: safetensors, npz, or a checkpoint of PyTorch. No code of the
+/// file runs.
 #[pyfunction]
 pub(super) fn read_weights<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
-    let weights = py.detach(|| Weights::read(path).map_err(file_error))?;
+    let weights = py.detach(|| {
+        let path = spikelet::train::checkpoint_file(path).map_err(raise)?;
+        Weights::read(&path).map_err(file_error)
+    })?;
     dict_of(py, &weights)
 }
 
@@ -106,42 +109,49 @@ pub(super) fn load_weights(
     strict: bool,
 ) -> PyResult<String> {
     let example = model.example();
-    let (tensors, notes) = match (source.extract::<String>(), framework_name) {
-        (Ok(path), None) => py.detach(|| {
-            let found = InitialWeights::read(&path, &*model.module, &example).map_err(raise)?;
-            let notes = found.to_string();
-            let mut tensors = model.tensors()?;
-            tensors.extend(found.tensors);
-            Ok::<_, PyErr>((tensors, notes))
-        })?,
-        (path, name) => {
-            let framework = framework(name.unwrap_or("spikelet"))?;
-            let weights = match path {
-                Ok(path) => py.detach(|| {
-                    let path = spikelet::train::checkpoint_file(path).map_err(raise)?;
-                    Weights::read(&path).map_err(file_error)
-                })?,
-                Err(_) => weights_of(source.cast::<PyDict>()?)?,
-            };
-            py.detach(|| {
-                let map = WeightMap::new(framework, &*model.module, &example).map_err(raise)?;
-                let import = map.import(&weights);
-                let notes = [map.notes.clone(), vec![import.to_string()]].concat();
-                let tensors: BTreeMap<String, _> = import.complete().map_err(raise)?;
-                Ok::<_, PyErr>((tensors, notes.join("\n")))
-            })?
-        }
+    let path = source.extract::<String>();
+    let given = match &path {
+        Ok(_) => None,
+        Err(_) => Some(weights_of(source.cast::<PyDict>()?)?),
     };
-    let notes = notes.trim().to_string();
-    if strict && !notes.is_empty() {
-        return Err(invalid(
-            "weights",
-            notes,
-            "leave out what does not fit with strict=False",
-        ));
-    }
-    py.detach(|| model.set_tensors(tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))))?;
-    Ok(notes)
+    let framework = framework_name.map(framework).transpose()?;
+    py.detach(|| {
+        let file = match &path {
+            Ok(path) => spikelet::train::checkpoint_file(path).map_err(raise)?,
+            Err(_) => "the arrays".into(),
+        };
+        let weights = match given {
+            Some(given) => given,
+            None => Weights::read(&file).map_err(file_error)?,
+        };
+        let (module, input) = (&*model.module, &example);
+        let found = InitialWeights::of_weights(&weights, &file, framework, module, input);
+        let found = found.map_err(raise)?;
+        let differences = found.differences();
+        if strict && !(found.new_head.is_empty() && found.left_over.is_empty()) {
+            return Err(invalid(
+                "weights",
+                differences,
+                "load the tensors that fit with strict=False",
+            ));
+        }
+        let notes = match framework {
+            Some(framework) => {
+                WeightMap::new(framework, module, input)
+                    .map_err(raise)?
+                    .notes
+            }
+            None => vec![],
+        };
+        let mut tensors = model.tensors()?;
+        tensors.extend(found.tensors);
+        model.set_tensors(tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)))?;
+        Ok([notes, vec![differences]]
+            .concat()
+            .join("\n")
+            .trim()
+            .to_string())
+    })
 }
 
 /// The state dict of a model in a framework.

@@ -1,4 +1,4 @@
-//! What a run trains, and how: by it a resumed run recognizes its checkpoint.
+//! The definition of a run, by which a resumed run recognizes its checkpoint.
 
 use super::error::{CheckpointProblem, Difference};
 use super::fields::{differences, parse};
@@ -10,23 +10,23 @@ use serde_json::Value;
 use spikelet_nn::network::Network;
 use std::collections::HashMap;
 
-/// What a run trains, and how.
+/// The definition of a run: network, settings, step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunDefinition {
     /// The network of a classifier, if it is one of the named networks or from a file.
     pub network: Option<Network>,
     /// The settings.
     pub settings: Box<Settings>,
-    /// The step, if it is one of one's own.
+    /// The step, if it is user-defined.
     pub step: Option<StepDefinition>,
 }
 
-/// The definition of a [`Step`](crate::Step) of one's own in a run. It recognizes a step, and cannot rebuild it.
+/// The definition of a user-defined [`Step`](crate::Step) in a run. It recognizes a step, and cannot rebuild it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepDefinition {
     /// The number of training samples of an epoch.
     pub samples: usize,
-    /// What the step has beside the settings, and a digest of its graph.
+    /// The inputs and groups of the step, and a digest of its graph.
     pub step: Value,
     /// The same of the step of evaluations, if it is another one.
     pub eval_step: Option<Value>,
@@ -35,7 +35,7 @@ pub struct StepDefinition {
 }
 
 impl RunDefinition {
-    /// That of a classifier.
+    /// The definition of a run of a classifier.
     pub fn of_classifier(network: Option<Network>, settings: Settings) -> Self {
         Self {
             network,
@@ -92,7 +92,7 @@ impl RunDefinition {
             (theirs, ours) => {
                 let kind = |step: &Option<StepDefinition>| match step {
                     None => "a classifier".to_string(),
-                    Some(_) => "a step of one's own".to_string(),
+                    Some(_) => "a user-defined step".to_string(),
                 };
                 return vec![Difference {
                     field: "run".to_string(),

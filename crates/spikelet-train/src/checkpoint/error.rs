@@ -91,7 +91,7 @@ pub enum CheckpointProblem {
         expected: String,
     },
     /// The checkpoint of a step of one's own, where that of a classifier is needed.
-    #[error("it was trained with a step of one's own, not as a classifier")]
+    #[error("it was trained with a user-defined step, not as a classifier")]
     NotAClassifier,
     /// Tensors of the network or its optimizer are missing.
     #[error("it has no tensors {}", .0.join(", "))]

@@ -10,6 +10,9 @@ use spikelet_core::files::{self, write_atomically};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The largest configuration: 16 MiB.
+const LARGEST: u64 = 16 << 20;
+
 impl Checkpoint {
     /// Writes the network and its weights into a folder, without the tensors that only training needs: `model.safetensors`,
     /// which is a checkpoint, and `config.json` with the network, the settings and the names of the classes. The path of the
@@ -42,6 +45,7 @@ impl Checkpoint {
         } = &self.definition;
         let config = json!({
             "model_type": "spikelet",
+            "format": FORMAT,
             "network": network,
             "settings": settings,
             "classes": self.dataset.classes,
@@ -58,7 +62,7 @@ pub(super) fn with_config(texts: &mut BTreeMap<String, String>, path: &Path) -> 
         return Ok(());
     }
     let wrong = |problem: String| unfit(&config, CheckpointProblem::NotACheckpoint(problem));
-    let bytes = files::read(&config)?;
+    let bytes = files::read_at_most(&config, LARGEST)?;
     let read: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
     if read["network"].is_null() {
         return Err(wrong("it has no `network`".to_string()));
@@ -67,7 +71,12 @@ pub(super) fn with_config(texts: &mut BTreeMap<String, String>, path: &Path) -> 
         Value::Null => json!({}),
         settings => settings.clone(),
     };
-    let classes = serde_json::from_value(read["classes"].clone()).unwrap_or_default();
+    let classes = match &read["classes"] {
+        Value::Null => vec![],
+        names => serde_json::from_value(names.clone())
+            .map_err(|error| wrong(format!("classes: {error}")))?,
+    };
+    let format = read["format"].as_str().unwrap_or(FORMAT);
     let dataset = DatasetId {
         name: "unknown".to_string(),
         train_samples: settings["training"]["batch_size"].as_u64().unwrap_or(128) as usize,
@@ -82,7 +91,7 @@ pub(super) fn with_config(texts: &mut BTreeMap<String, String>, path: &Path) -> 
         ..Progress::default()
     };
     let entries = [
-        ("format", FORMAT.to_string()),
+        ("format", format.to_string()),
         ("network", read["network"].to_string()),
         ("settings", settings.to_string()),
         ("progress", to_json(&progress)),

@@ -52,7 +52,7 @@ pub(super) fn tables(run: &RunRecords<'_>) -> Vec<Table> {
         ));
     }
     tables.push(plan(run));
-    // A network of one's own has no settings.
+    // A network without a name has no table.
     tables.retain(|table| table.rows.iter().any(|(_, value)| value != "–"));
     tables
 }

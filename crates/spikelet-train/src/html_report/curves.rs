@@ -108,7 +108,7 @@ pub(super) fn of_epochs(run: &RunRecords<'_>) -> Vec<Panel> {
 /// The number of points of the learning rate in short runs.
 const RATE_POINTS: usize = 240;
 
-/// The learning rate at the steps of the completed epochs: that of parameters without one of their own.
+/// The learning rate at the steps of the completed epochs, of the parameters that are in no group.
 fn lr(run: &RunRecords<'_>, base: Panel) -> Panel {
     let done = run.history.len();
     let each = (RATE_POINTS / done.max(1)).clamp(1, 40);

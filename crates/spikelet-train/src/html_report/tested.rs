@@ -51,7 +51,8 @@ pub(super) fn quality(
         ..confusion(&pass.counts, class_names(test, pass).len())
     };
     let loss = &*run.settings.loss;
-    let worst = is_image.then(|| worst(loss, test, pass));
+    // The loss of a user-defined step is not known.
+    let worst = (is_image && run.time_steps.is_some()).then(|| worst(loss, test, pass));
     (Some(confusion), worst)
 }
 

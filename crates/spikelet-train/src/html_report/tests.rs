@@ -322,7 +322,7 @@ fn a_step_with_scores_has_the_report_of_a_classifier() {
     assert_eq!(samples.as_array().map(Vec::len), Some(6));
     assert!(samples[0]["png"].is_string() && samples[0]["label"].is_u64());
     assert!(page["layers"][0]["rate"].is_f64());
-    assert_eq!(page["worst"]["images"].as_array().map(Vec::len), Some(24));
+    assert!(page["worst"].is_null());
 }
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";

@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the run trains, and how.
+/// The definition of the run.
 fn definition(
     trainer: &Trainer<'_>,
     settings: &Settings,

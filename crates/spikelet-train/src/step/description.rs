@@ -10,7 +10,7 @@ use spikelet_core::Result;
 use spikelet_graph::TensorType;
 
 impl Step<'_> {
-    /// What the step has beside the settings of its run, and a digest of its graph. Neither depends on the number of ranks or on
+    /// The name, inputs and groups of the step, and a digest of its graph. Neither depends on the number of ranks or on
     /// the memory budget.
     pub(crate) fn description(&self) -> Result<Value> {
         let alone = self.clone().on_rank(RankInfo::default());

@@ -97,8 +97,8 @@ pub enum StepError {
     },
     /// A pattern that matches no name.
     #[error("step: the pattern `{pattern}` matches {}", match .names.as_slice() {
-        [] => "nothing: the network has nothing of this kind".to_string(),
-        names => format!("none of the names {}", list(names)),
+        [] => "nothing\n  help: the network has nothing of this kind; leave the pattern out".to_string(),
+        names => format!("no name\n  help: the names are {}", list(names)),
     })]
     NoMatch {
         /// The pattern.
@@ -141,9 +141,9 @@ pub enum StepError {
         parameters: Vec<String>,
     },
     /// A training step that trains nothing.
-    #[error("step: no parameter is trained; {}", match .parameters.as_slice() {
-        [] => "the network has none".to_string(),
-        frozen => format!("frozen are {}", list(frozen)),
+    #[error("step: no parameter is trained\n  help: {}", match .parameters.as_slice() {
+        [] => "the network has none; give it a layer with weights".to_string(),
+        frozen => format!("frozen are {}; leave some of them out of `freeze`", list(frozen)),
     })]
     NothingTrained {
         /// The parameters.
@@ -187,7 +187,7 @@ pub enum StepError {
         known: Vec<String>,
     },
     /// Weights in a file that are not those of the step.
-    #[error("{file}: {}\n  help: load the file that belongs to this network, or load a part of it with `load_matching`", differences(.missing, .unknown, .types))]
+    #[error("{file}: {}\n  help: load the file that belongs to this network, or load a part of it: `TrainStep::load` with `strict` false", differences(.missing, .unknown, .types))]
     Weights {
         /// The file.
         file: String,

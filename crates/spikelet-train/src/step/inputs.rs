@@ -110,7 +110,7 @@ impl Index<&str> for Inputs {
                     kind: "input",
                     name: name.to_string(),
                     problem: format!(
-                        "the step has no input of this name; it has: {}",
+                        "the step has no input of this name\n  help: it has {}",
                         known.join(", ")
                     ),
                 });

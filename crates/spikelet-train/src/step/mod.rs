@@ -70,7 +70,7 @@ pub(crate) use trace::Purpose;
 #[cfg(feature = "plots")]
 pub(crate) use trace::activation_name;
 pub use weights::LoadReport;
-pub(crate) use weights::{belongs_to_training, expect_tensors};
+pub(crate) use weights::expect_tensors;
 
 use crate::Penalty;
 use crate::optim::{Clip, Optimizer};
@@ -130,6 +130,8 @@ pub struct Step<'a> {
     inputs: Vec<InputSpec>,
     samples: Option<usize>,
     groups: Groups,
+    /// Whether the settings of a run have been taken.
+    settled: bool,
     penalties: Vec<Penalty>,
     accumulate: Option<usize>,
     carry_states: bool,
@@ -169,6 +171,7 @@ impl<'a> Step<'a> {
             inputs: vec![],
             samples: None,
             groups: Groups::default(),
+            settled: false,
             penalties: vec![],
             accumulate: None,
             carry_states: false,

@@ -1,4 +1,4 @@
-//! What a report can read of a step.
+//! The values of a step that a report can read.
 
 use super::Step;
 use super::classifier::SCORES;
@@ -6,7 +6,7 @@ use super::trace::Purpose;
 use spikelet_core::Result;
 use std::collections::BTreeSet;
 
-/// What a report can read of an evaluation.
+/// The values of an evaluation that a report can read.
 pub(crate) struct Readable {
     /// Whether there are layers of neurons, and whether each has a path of its own.
     pub(crate) neurons: bool,
@@ -16,7 +16,7 @@ pub(crate) struct Readable {
 }
 
 impl Step<'_> {
-    /// What a report can read of evaluations of this step, which are observed.
+    /// The values of evaluations of this step that a report can read; they are observed.
     pub(crate) fn readable(&self) -> Result<Readable> {
         let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
         let names: BTreeSet<&str> = (info.observed.iter())

@@ -1,4 +1,4 @@
-//! What a step takes from the settings of a run, and what it has itself.
+//! The settings of a step: its own, and those of a run.
 
 use super::Step;
 use super::groups::Names;
@@ -12,7 +12,7 @@ use spikelet_schema::Member;
 impl Step<'_> {
     /// Takes from the settings of a run what the step does not set itself: batch size, optimizer,
     /// groups of parameters, clipping, noise, layer decay, accumulation, averages, precision, propagation, memory budget,
-    /// penalties and seed. A trainer does it with its settings.
+    /// penalties and seed. A trainer does it with its settings; those of a second call have no effect.
     ///
     /// ```
     /// use spikelet_train::prelude::*;
@@ -34,6 +34,10 @@ impl Step<'_> {
     /// When a setting is invalid.
     pub fn settings(mut self, settings: &Settings) -> Result<Self> {
         settings.check()?;
+        if std::mem::replace(&mut self.settled, true) {
+            return Ok(self);
+        }
+        self.penalties.clone_from(&settings.penalties);
         self.samples.get_or_insert(settings.batch_size);
         self.accumulate.get_or_insert(settings.accumulate);
         self.precision.get_or_insert(settings.precision);
@@ -43,7 +47,6 @@ impl Step<'_> {
         self.ema = self.ema.or(settings.ema);
         self.memory_budget = self.memory_budget.or(settings.memory_budget);
         self.sync_batch_norm |= settings.sync_batch_norm;
-        self.penalties.extend(settings.penalties.iter().cloned());
         let groups = &mut self.groups;
         groups.layer_decay = groups.layer_decay.or(settings.layer_decay);
         groups.gradient_noise = groups.gradient_noise.or(settings.gradient_noise);

@@ -3,8 +3,7 @@
 use super::TrainStep;
 use super::error::{StepError, TypeDifference};
 use crate::checkpoint_file;
-use crate::scaling::LOSS_SCALES;
-use crate::weight_tensors::tensor_of;
+use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{InputKind, Tensor};
 use spikelet_nir::Weights;
@@ -12,9 +11,6 @@ use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// The first parts of the names of tensors that belong to the training, not to the network.
-const TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
 
 /// The metadata of a state file: completed updates, and batches since the last one.
 const STEP: &str = "step";
@@ -29,11 +25,6 @@ pub struct LoadReport {
     pub kept: Vec<String>,
     /// The tensors of the file that the network does not have.
     pub unused: Vec<String>,
-}
-
-/// Whether a tensor of this name is needed for training only.
-pub(crate) fn belongs_to_training(name: &str) -> bool {
-    TRAINING.iter().any(|prefix| name.starts_with(prefix)) || LOSS_SCALES.contains(&name)
 }
 
 /// Copies tensors of a store to a file, atomically.
@@ -113,7 +104,7 @@ impl TrainStep {
     /// With `strict` the file must have exactly these tensors; otherwise those that it does not have keep their values, for
     /// fine-tuning. `map` has beginnings of names in the file with those in the network: with `[("backbone.", "trunk.")]` the
     /// tensor `backbone.0.weight` is loaded as `trunk.0.weight`. Tensors of the training in the file, such as those of the
-    /// optimizer, are not read. Averages start from the new values.
+    /// optimizer, are not read; of averaged weights the averages are. Averages start from the new values.
     ///
     /// # Errors
     /// [`StepError::Weights`] with all differences; without `strict` [`StepError::NothingLoaded`]. Nothing is changed then.
@@ -131,13 +122,18 @@ impl TrainStep {
                 prefixes.find_map(|(from, to)| Some(format!("{to}{}", name.strip_prefix(from)?)));
             mapped.unwrap_or_else(|| name.to_string())
         };
-        let weights = Weights::read(path).map_err(Error::other)?;
-        let found = weights
-            .iter()
-            .filter(|(name, _)| !belongs_to_training(name));
-        let found: BTreeMap<String, Tensor> = found
-            .map(|(name, own)| (mapped(name), tensor_of(own)))
-            .collect();
+        let weights = of_the_model(&Weights::read(path).map_err(Error::other)?)?;
+        let mut found: BTreeMap<String, Tensor> = BTreeMap::new();
+        for (name, own) in weights.iter() {
+            let mapped = mapped(name);
+            if found.insert(mapped.clone(), tensor_of(own)).is_some() {
+                return Err(Error::invalid(
+                    "the names of weights",
+                    format!("two tensors of {} are `{mapped}` here", path.display()),
+                    "give each part of the file another beginning",
+                ));
+            }
+        }
         let found: BTreeMap<String, &Tensor> = found
             .iter()
             .map(|(name, own)| (name.clone(), own))

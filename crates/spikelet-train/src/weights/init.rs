@@ -7,8 +7,8 @@ use super::network::split;
 use super::papers;
 use super::prefix::strip_prefixes;
 use crate::checkpoint_file;
-use crate::step::{belongs_to_training, expect_tensors};
-use crate::weight_tensors::tensor_of;
+use crate::step::expect_tensors;
+use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
 use spikelet_nir::{WeightOptions, Weights};
@@ -82,11 +82,26 @@ impl InitialWeights {
     ) -> Result<Self> {
         let read = Weights::from_bytes(bytes, &WeightOptions::default());
         let weights = read.map_err(|error| Error::other(error.in_file(file)))?;
-        let weights = of_the_model(&weights)?;
-        let plain = WeightMap::new(Framework::Spikelet, module, input)?;
-        let found = stripped(&plain, &weights);
-        let (mut map, mut import) = (plain, found);
-        for framework in Framework::ALL {
+        Self::of_weights(&weights, file, None, module, input)
+    }
+
+    /// The same of weights that were read, with the names of a framework, or else of the one that fits best.
+    ///
+    /// # Errors
+    /// As [`InitialWeights::read`].
+    pub fn of_weights(
+        weights: &Weights,
+        file: &Path,
+        framework: Option<Framework>,
+        module: &dyn Module,
+        input: &[usize],
+    ) -> Result<Self> {
+        let weights = of_the_model(weights)?;
+        let first = WeightMap::new(framework.unwrap_or(Framework::Spikelet), module, input)?;
+        let found = stripped(&first, &weights);
+        let (mut map, mut import) = (first, found);
+        let others = Framework::ALL.into_iter().filter(|_| framework.is_none());
+        for framework in others {
             // A network whose tensors would have the same name in a framework is not from there.
             let Ok(other) = WeightMap::new(framework, module, input) else {
                 continue;
@@ -97,7 +112,9 @@ impl InitialWeights {
                 (map, import) = (other, found);
             }
         }
-        if let Some(renamed) = papers::without_containers(&weights) {
+        if framework.is_none()
+            && let Some(renamed) = papers::without_containers(&weights)
+        {
             let own = WeightMap::new(Framework::Spikelet, module, input)?;
             let found = stripped(&own, &renamed);
             if found.tensors.len() > import.tensors.len() {
@@ -159,20 +176,6 @@ impl InitialWeights {
     }
 }
 
-/// The tensors of the model in a file: without those that only training needs, and averages where there are any.
-fn of_the_model(weights: &Weights) -> Result<Weights> {
-    let mut model = Weights::default();
-    for (name, own) in weights
-        .iter()
-        .filter(|(name, _)| !belongs_to_training(name))
-    {
-        let average = weights.get(&format!("ema.{name}"));
-        let inserted = model.insert(name, average.unwrap_or(own).clone());
-        inserted.map_err(Error::other)?;
-    }
-    Ok(model)
-}
-
 /// The tensors of a file with or without the prefixes that all names have.
 fn stripped(map: &WeightMap, weights: &Weights) -> Import {
     let mut weights = weights.clone();
@@ -221,6 +224,16 @@ fn take_head(map: &WeightMap, import: &mut Import) -> Vec<String> {
         taken.is_none()
     });
     head
+}
+
+impl InitialWeights {
+    /// The differences between the file and the network, a line for each kind; empty if all fits.
+    pub fn differences(&self) -> String {
+        let text = self.to_string();
+        text.split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .to_string()
+    }
 }
 
 impl fmt::Display for InitialWeights {
