@@ -13,8 +13,8 @@ labels = rng.integers(0, 3, 640)
 speed = rng.random((640, 1), dtype=np.float32)
 x = (rng.random((20, 640, 6)) < 0.1 + 0.6 * speed * np.eye(3)[labels].repeat(2, 1)).astype(np.float32)  # [T, N, channels]
 
-trunk = spikelet.Sequential(spikelet.Linear(64), spikelet.Lif(), input=(6,))
-heads = [spikelet.Sequential(spikelet.Linear(size), input=(64,)) for size in (3, 1)]
+trunk = spikelet.Sequential(spikelet.Linear(6, 64), spikelet.Lif(), input=(6,))
+heads = [spikelet.Sequential(spikelet.Linear(64, size), input=(64,)) for size in (3, 1)]
 
 
 def loss(inputs):

@@ -191,7 +191,7 @@ class TrainStep:
     def __reduce__(self) -> Any:
         raise TypeError(
             "TrainStep: it has compiled programs, which cannot be copied\n"
-            "  help: `save` keeps its state, which `resume` of another compiled step reads; `state_dict` has the weights"
+            "  help: `save_state` keeps its state, which `resume` of another compiled step reads; `state_dict` has the weights"
         )
 
     def _arrays(self, given: Mapping[str, Any], *, stream: bool = False) -> tuple[dict[str, Array], int]:
@@ -386,7 +386,7 @@ class TrainStep:
         """
         return self._native.output(name)
 
-    def save(self, path: PathLike) -> None:
+    def save_state(self, path: PathLike) -> None:
         """Writes the complete state: weights, tensors of the optimizer, averages, the number of updates.
 
         Parameters
@@ -394,10 +394,10 @@ class TrainStep:
         path : path
             A safetensors file, which is replaced.
         """
-        self._native.save(os.fspath(path))
+        self._native.save_state(os.fspath(path))
 
     def resume(self, path: PathLike) -> None:
-        """Continues from a file of `save` of the same step, with the same bits.
+        """Continues from a file of `save_state` of the same step, with the same bits.
 
         Parameters
         ----------

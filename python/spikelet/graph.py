@@ -449,7 +449,8 @@ def sequence_mean(x_seq: Var, lengths: Var) -> Var:
 
     Examples
     --------
-    >>> net = spikelet.Sequential(spikelet.Linear(3), spikelet.Lif(), input=(2,))
+    >>> from spikelet import graph
+    >>> net = spikelet.Sequential(spikelet.Linear(2, 3), spikelet.Lif(), input=(2,))
     >>> def loss(inputs):
     ...     scores = graph.sequence_mean(net(inputs["x"]), inputs["x_length"])
     ...     return graph.cross_entropy(scores, inputs["labels"])

@@ -69,7 +69,7 @@ pub(crate) fn in_python(message: &str) -> String {
         .fold(message.to_string(), |text, (rust, python)| {
             text.replace(rust, python)
         });
-    // Names of a type, such as `TrainStep::save`; not addresses.
+    // Names of a type, such as `TrainStep::save_state`; not addresses.
     let mut parts = text.split("::");
     let mut made = parts.next().unwrap_or_default().to_string();
     for part in parts {

@@ -72,6 +72,15 @@ impl<T: Family + ?Sized> Member<T> {
     }
 }
 
+impl<T: Family + ?Sized> Member<T> {
+    /// Whether files can name it: it is a member of its family, not a type of a user.
+    pub fn is_registered(&self) -> bool {
+        T::registry()
+            .find(T::record(&self.0).declaration().name)
+            .is_ok()
+    }
+}
+
 impl<T: ?Sized> Deref for Member<T> {
     type Target = T;
 

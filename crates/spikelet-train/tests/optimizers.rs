@@ -3,15 +3,17 @@
 
 use serde_json::{Map, Value};
 use spikelet_core::Result;
+use spikelet_data::synthetic;
 use spikelet_graph::{DType, Precision, Tensor, Tracer, Var};
 use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
 use spikelet_schema::Schema;
-use spikelet_train::UpdateGuard;
 use spikelet_train::optim::{
     Lamb, Muon, OPTIMIZERS, Optimizer, STATE_PREFIX, StateSpec, Update, Updated, feed_scalars_of,
     scalar_inputs_of, update_with_prefix,
 };
+use spikelet_train::prelude::*;
+use spikelet_train::{Outputs, Step, UpdateGuard};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -371,5 +373,46 @@ fn two_groups_and_two_prefixes_have_their_own_scalars_and_states() -> Result<()>
         "optimizer.variance.a",
     ];
     assert_eq!(states, expected);
+    Ok(())
+}
+
+#[test]
+fn runs_with_an_optimizer_without_a_name_in_files_are_continued() -> Result<()> {
+    let place = tempfile::tempdir().map_err(Error::other)?;
+    let data = synthetic::digits_of(0, 64, 16);
+    let settings = |epochs| Settings {
+        epochs,
+        time_steps: 2,
+        batch_size: 16,
+        schedule: LrSchedule::default(),
+        ..Settings::default()
+    };
+    let net = || Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let scores = net();
+    let step = Step::new(|cx, inputs| {
+        let scores = scores.forward(cx, &inputs["images"].repeat_over_time(1))?;
+        Ok(Outputs::loss(loss::cross_entropy(
+            &scores.mean(&[0]),
+            &inputs["labels"],
+        )))
+    })
+    .optimizer(RowScaled::default());
+    for kind in ["classifier", "step"] {
+        let trainer = |epochs| match kind {
+            "step" => Trainer::over(step.clone(), settings(epochs)),
+            _ => {
+                let optimizer: Arc<dyn Optimizer> = Arc::new(RowScaled::default());
+                let settings = Settings {
+                    optimizer: optimizer.into(),
+                    ..settings(epochs)
+                };
+                Trainer::new(net(), settings)
+            }
+        };
+        let folder = place.path().join(kind);
+        trainer(1).folder(&folder).fit(&data)?;
+        let report = trainer(2).folder(&folder).resume(true).fit(&data)?;
+        assert_eq!(report.history.len(), 2, "{kind}");
+    }
     Ok(())
 }

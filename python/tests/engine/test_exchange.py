@@ -67,7 +67,7 @@ def test_state_dicts_of_torch_are_taken():
 
 
 def test_a_folder_of_a_model_is_a_path(tmp_path):
-    net = spikelet.Sequential(spikelet.Linear(8), spikelet.Lif(), spikelet.Linear(3), input=(4,))
+    net = spikelet.Sequential(spikelet.Linear(4, 8), spikelet.Lif(), spikelet.Linear(8, 3), input=(4,))
     net.save(f"{tmp_path}/model/")
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["config.json", "model.safetensors"]
     x = np.ones((2, 4), dtype=np.float32)
@@ -97,5 +97,5 @@ def test_weights_are_loaded_by_one_method(tmp_path):
     np.testing.assert_array_equal(again.state_dict()["2.weight"], net.state_dict()["2.weight"])
     with pytest.raises(Exception, match="left over"):
         again.load({**net.state_dict(), "extra": [1.0]}, map="spikelet")
-    with pytest.raises(Exception, match="no address of a model"):
+    with pytest.raises(Exception, match="not the address of a model"):
         spikelet.load("hf://nobody")

@@ -89,7 +89,7 @@ def test_a_step_starts_from_the_weights_of_its_networks_and_resumes(tmp_path):
     data = list(batches(6))
     for x, y in data[:3]:
         train.run(x=x, y=y)
-    train.save(tmp_path / "state.safetensors")
+    train.save_state(tmp_path / "state.safetensors")
     rest = [train.run(x=x, y=y)["loss"] for x, y in data[3:]]
     other = step.compile()
     other.resume(tmp_path / "state.safetensors")
@@ -249,7 +249,7 @@ def test_updates_of_several_batch_sizes_are_those_of_one_optimizer(tmp_path):
         several.run(x=np.repeat(x[:, :1], n, 1), y=np.repeat(y[:1], n, 0))
     for name, weight in one.state_dict().items():
         np.testing.assert_allclose(several.state_dict()[name], weight, rtol=1e-4, atol=1e-6)
-    several.save(tmp_path / "state.safetensors")
+    several.save_state(tmp_path / "state.safetensors")
     resumed = step.compile()
     resumed.resume(tmp_path / "state.safetensors")
     assert resumed.step == several.step == 6
@@ -338,13 +338,13 @@ def test_elementwise_functions_are_those_of_numpy():
 def test_steps_are_not_copied():
     import pickle
 
-    with pytest.raises(TypeError, match="`save` keeps its state"):
+    with pytest.raises(TypeError, match="`save_state` keeps its state"):
         pickle.dumps(regression()[1].compile())
 
 
 def lengths_step(batch_size=4):
     net = spikelet.Sequential(
-        spikelet.Linear(8), spikelet.BatchNorm1d(lengths=True), spikelet.Lif(), spikelet.Linear(3), input=(2,)
+        spikelet.Linear(2, 8), spikelet.BatchNorm1d(lengths=True), spikelet.Lif(), spikelet.Linear(8, 3), input=(2,)
     )
 
     def loss(inputs):
@@ -399,7 +399,7 @@ def test_a_sequence_that_is_too_long_is_refused():
 
 
 def test_the_width_of_delays_shrinks_over_training():
-    net = spikelet.Sequential(spikelet.Dcls1d(3, kernel_size=5, width=2.0), spikelet.Lif(), input=(2,))
+    net = spikelet.Sequential(spikelet.Dcls1d(2, 3, kernel_size=5, width=2.0), spikelet.Lif(), input=(2,))
     inputs = {"x": spikelet.Step.sequence(9, 2), "labels": spikelet.Step.labels()}
     step = spikelet.Step(lambda inputs: graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"]), inputs, batch_size=4)
     data = {"x": np.ones((9, 8, 2)), "labels": [0, 1, 2, 0, 1, 2, 0, 1]}

@@ -382,14 +382,16 @@ impl PyTrainStep {
     }
 
     /// Writes weights, tensors of the optimizer and the number of updates.
-    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+    fn save_state(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
             let state = self.state();
-            last(&state.train).save(&state.store, path).map_err(raise)
+            last(&state.train)
+                .save_state(&state.store, path)
+                .map_err(raise)
         })
     }
 
-    /// Continues from a file of `save`.
+    /// Continues from a file of `save_state`.
     fn resume(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
             let mut state = self.state();

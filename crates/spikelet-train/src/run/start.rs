@@ -181,9 +181,15 @@ fn definition(
             loaders: data.description(),
         }),
     };
+    let mut settings = Box::new(settings.clone());
+    if !settings.optimizer.is_registered() {
+        // A checkpoint is read by name. It keeps the states of another optimizer, and of a step its name and constants.
+        let known = Settings::default().optimizer;
+        settings.optimizer = known.with_lr(settings.optimizer.lr()).into();
+    }
     Ok(RunDefinition {
         network: trainer.network.clone(),
-        settings: Box::new(settings.clone()),
+        settings,
         step,
     })
 }

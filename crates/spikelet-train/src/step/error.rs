@@ -209,7 +209,7 @@ pub enum StepError {
         expected: Vec<String>,
     },
     /// The state of a run that does not belong to the step.
-    #[error("{file}: {problem}\n  help: give a file that `TrainStep::save` has written")]
+    #[error("{file}: {problem}\n  help: give a file that `TrainStep::save_state` has written")]
     State {
         /// The file.
         file: String,
