@@ -399,11 +399,19 @@ def test_a_sequence_that_is_too_long_is_refused():
 
 
 def test_the_width_of_delays_shrinks_over_training():
-    net = spikelet.Sequential(spikelet.Dcls1d(2, 3, kernel_size=5, width=2.0), spikelet.Lif(), input=(2,))
+    x = np.random.default_rng(0).random((9, 8, 2))
+    data = {"x": x, "labels": [0, 1, 2, 0, 1, 2, 0, 1]}
     inputs = {"x": spikelet.Step.sequence(9, 2), "labels": spikelet.Step.labels()}
-    step = spikelet.Step(lambda inputs: graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"]), inputs, batch_size=4)
-    data = {"x": np.ones((9, 8, 2)), "labels": [0, 1, 2, 0, 1, 2, 0, 1]}
-    step.fit(data, epochs=3, delay_width={"start": 2.0, "end": 0.5, "epochs": 2}, progress=False)
-    assert net.state_dict()["0.delay_width"] == 0.5
+
+    def losses(**options):
+        net = spikelet.Sequential(spikelet.Dcls1d(2, 3, kernel_size=5, width=2.0), input=(2,))
+        step = spikelet.Step(lambda inputs: graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"]), inputs, batch_size=4)
+        return list(step.fit(data, epochs=3, progress=False, **options)["train_loss"])
+
+    constant = losses(delay_width={"start": 2.0, "end": 2.0, "epochs": 2})
+    shrunk = losses(delay_width={"start": 2.0, "end": 0.5, "epochs": 2})
+    assert constant == losses()
+    # The first epoch has the width of the start.
+    assert shrunk[0] == constant[0] and shrunk[1] != constant[1] and shrunk[2] != constant[2]
     with pytest.raises(Exception, match="start"):
-        step.fit(data, epochs=1, delay_width={"start": -2.0, "end": 0.5, "epochs": 2}, progress=False)
+        losses(delay_width={"start": -2.0, "end": 0.5, "epochs": 2})
