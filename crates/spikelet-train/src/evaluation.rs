@@ -22,7 +22,7 @@ pub struct Evaluation {
     /// The fraction of samples that are classified correctly, from 0 to 1; of time steps, if each has a label.
     pub accuracy: f64,
     /// The same of labeled time steps alone, if `accuracy` counts unlabeled ones:
-    /// [`Unlabeled::counted_as`].
+    /// [`Unlabeled::counted_as`](spikelet_data::Unlabeled::counted_as).
     pub labeled_accuracy: Option<f64>,
     /// The mean loss over the samples.
     pub loss: f64,
