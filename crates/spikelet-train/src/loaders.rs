@@ -65,12 +65,8 @@ impl TrainingData for Arc<dyn Dataset> {
                 (train, Some(validation))
             }
         };
-        let evaluated = |samples| DataLoader::new(samples, settings.test_batches(1));
-        Ok(Loaders {
-            train: DataLoader::new(train, settings.training_batches())?,
-            validation: validation.map(evaluated).transpose()?,
-            test: None,
-        })
+        let train = DataLoader::new(train, settings.training_batches())?;
+        Loaders::new(train).evaluating(validation, None, settings)
     }
 }
 
@@ -83,12 +79,7 @@ impl TrainingData for Split {
         if let Some(mixture) = mixture {
             train = train.batch_transform(mixture)?;
         }
-        let evaluated = |samples| DataLoader::new(samples, settings.test_batches(1));
-        Ok(Loaders {
-            train,
-            validation: validation.map(evaluated).transpose()?,
-            test: Some(evaluated(self.test.clone())?),
-        })
+        Loaders::new(train).evaluating(validation, Some(self.test.clone()), settings)
     }
 }
 
@@ -100,6 +91,21 @@ impl Loaders {
             validation: None,
             test: None,
         }
+    }
+
+    /// With loaders of these samples for evaluations.
+    fn evaluating(
+        self,
+        validation: Option<Arc<dyn Dataset>>,
+        test: Option<Arc<dyn Dataset>>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let loader = |samples| DataLoader::new(samples, settings.test_batches(1));
+        Ok(Self {
+            validation: validation.map(loader).transpose()?,
+            test: test.map(loader).transpose()?,
+            ..self
+        })
     }
 
     /// The loaders of a run with batches of this size and a number of loader threads (0: automatic).

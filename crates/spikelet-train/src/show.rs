@@ -98,11 +98,6 @@ pub(super) fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The class with the highest score, the first of several.
-pub(super) fn predicted(scores: &[f64]) -> usize {
-    (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
-}
-
 fn shape_of(dataset: &dyn Dataset, indices: &[usize]) -> Result<BatchShape> {
     Ok(BatchShape {
         batch: indices.len(),

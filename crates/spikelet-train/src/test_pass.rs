@@ -3,7 +3,8 @@
 
 use super::evaluation::Evaluator;
 use super::forward::Forward;
-use super::show::{examples_of_outputs, first_examples, predicted, rows};
+use super::metric::predicted;
+use super::show::{examples_of_outputs, first_examples, rows};
 use super::step::{EpochMetrics, LABELS, Observation, ObservedLayer, SCORES, Step, path_of};
 use super::trainer::EXAMPLES;
 use super::{EvalStep, Settings};

@@ -54,7 +54,12 @@ pub fn tensor_of(tensor: &spikelet_nir::Tensor) -> Tensor {
 const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
 
 /// Whether a tensor of this name is needed for training only.
-pub(crate) fn belongs_to_training(name: &str) -> bool {
+///
+/// ```
+/// use spikelet_train::weights::belongs_to_training;
+/// assert!(belongs_to_training("ema.fc.weight") && !belongs_to_training("fc.weight"));
+/// ```
+pub fn belongs_to_training(name: &str) -> bool {
     OF_TRAINING.iter().any(|prefix| name.starts_with(prefix)) || LOSS_SCALES.contains(&name)
 }
 

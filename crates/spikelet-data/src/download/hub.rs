@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Failure, TOTAL_TIMEOUT, agent, put, write_failed};
+use super::{Failure, TOTAL_TIMEOUT, agent, answer_to, put, write_failed};
 use crate::temporary::temporary_in;
 
 /// The beginning of an address, `hf://owner/name`.
@@ -206,10 +206,7 @@ impl Hub {
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
-        let response = request.call().map_err(|error| match error {
-            ureq::Error::StatusCode(status) => Failure::Status { status },
-            error => Failure::Request(Box::new(error)),
-        })?;
+        let response = answer_to(request)?;
         if response.status() == 304 {
             return Ok(());
         }

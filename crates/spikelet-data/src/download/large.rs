@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ureq::Body;
 use ureq::http::Response;
 
-use super::{DownloadError, Failure, agent, bar, check_names, from_urls, write_failed};
+use super::{DownloadError, Failure, agent, answer_to, bar, check_names, from_urls, write_failed};
 use crate::progress::Progress;
 use crate::remote_file::sha256;
 use crate::temporary::temporary_in;
@@ -99,10 +99,7 @@ fn request(url: &str, rest: Option<(u64, &str)>) -> Result<Response<Body>, Failu
             .header("Range", format!("bytes={from}-"))
             .header("If-Range", tag);
     }
-    request.call().map_err(|error| match error {
-        ureq::Error::StatusCode(status) => Failure::Status { status },
-        error => Failure::Request(Box::new(error)),
-    })
+    answer_to(request)
 }
 
 /// A version of a file on a server that gives parts of it.

@@ -17,6 +17,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
+use ureq::http::Response;
+use ureq::typestate::WithoutBody;
+use ureq::{Body, RequestBuilder};
 
 use crate::gz::Plain;
 use crate::progress::Progress;
@@ -148,10 +151,7 @@ fn receive_from(
         // Otherwise a server may declare the compression of the archive as that of the transfer.
         request = request.header("Accept-Encoding", "identity");
     }
-    let response = request.call().map_err(|error| match error {
-        ureq::Error::StatusCode(status) => Failure::Status { status },
-        error => Failure::Request(Box::new(error)),
-    })?;
+    let response = answer_to(request)?;
     let body = response.into_body();
     let bar = bar(&file.name, body.content_length(), progress);
     let received = bar.clone();
@@ -163,6 +163,14 @@ fn receive_from(
     bar.finish_and_clear();
     result?;
     Ok(partial)
+}
+
+/// The answer to a request.
+fn answer_to(request: RequestBuilder<WithoutBody>) -> Result<Response<Body>, Failure> {
+    request.call().map_err(|error| match error {
+        ureq::Error::StatusCode(status) => Failure::Status { status },
+        error => Failure::Request(Box::new(error)),
+    })
 }
 
 /// Renames a complete file to its name in `folder`, after it is on the disk.

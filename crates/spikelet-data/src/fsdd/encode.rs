@@ -76,22 +76,22 @@ pub(super) fn encode(clips: &Clips, cache: &Path, progress: Progress) -> Result<
 pub(super) fn encode_file(path: &Path) -> Result<Vec<u8>> {
     let mut audio = vec![];
     wav::append(path, &mut audio)?;
-    let cochlea = Cochlea::new(CochleaConfig::default())?;
+    encode_clip(&audio, &Cochlea::new(CochleaConfig::default())?)
+}
+
+fn encode_clip(audio: &[i16], cochlea: &Cochlea) -> Result<Vec<u8>> {
     let channels = cochlea.config().channels;
-    let counts = bins().count(&cochlea.clone().encode_clip(&pcm16(&audio))?, channels)?;
+    let counts = bins().count(&cochlea.clone().encode_clip(&pcm16(audio))?, channels)?;
+    // At most 5 channels × 80 samples / 17 samples between two events.
     Ok(counts.into_iter().map(|count| count as u8).collect())
 }
 
 fn encode_all(clips: &Clips, cochlea: &Cochlea, progress: Progress) -> Result<Vec<u8>> {
     let bar = ItemBar::new("encoding the clips", clips.len(), progress);
     let mut spikes = vec![0; clips.len() * CLIP_BYTES];
-    let (bins, channels) = (bins(), cochlea.config().channels);
     let encoded = parallel::map_chunks(&mut spikes, CLIP_BYTES, |index, spikes| {
-        let audio = clips.audio_of(index);
-        let counts = bins.count(&cochlea.clone().encode_clip(&pcm16(audio))?, channels)?;
-        for (spikes, count) in spikes.iter_mut().zip(counts) {
-            // At most 5 channels × 80 samples / 17 samples between two events.
-            *spikes = count as u8;
+        for (spikes, count) in spikes.iter_mut().zip(encode_clip(clips.audio_of(index), cochlea)?) {
+            *spikes = count;
         }
         bar.advance();
         Ok(())

@@ -13,6 +13,7 @@ use spikelet::graph::Tensor;
 use spikelet::runtime::VarStore;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
 use spikelet::train::{FitReport, Goal, Loaders, Settings, Trainer};
+use spikelet::weights::belongs_to_training;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -122,12 +123,6 @@ impl RunOptions {
     }
 }
 
-/// Whether a tensor of a run belongs to the network, not to the training.
-fn is_of_network(name: &str) -> bool {
-    let training = ["optimizer.", "ema.", "accumulated."];
-    !training.iter().any(|prefix| name.starts_with(prefix)) && name != spikelet::train::LOSS_SCALE
-}
-
 /// The weights that a run leaves in a model.
 #[derive(Clone, Default)]
 pub(super) struct Trained(Arc<Mutex<BTreeMap<String, Tensor>>>);
@@ -140,7 +135,7 @@ impl Trained {
     ) -> impl Fn(&VarStore) -> spikelet::Result<()> + Send + Sync + 'static {
         let target = self.0.clone();
         move |store| {
-            let all: Vec<String> = (store.names().filter(|name| is_of_network(name)))
+            let all: Vec<String> = (store.names().filter(|name| !belongs_to_training(name)))
                 .map(String::from)
                 .collect();
             let names = if names.is_empty() { &all } else { &names };

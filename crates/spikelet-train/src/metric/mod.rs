@@ -27,6 +27,7 @@ pub use confusion::{ConfusionMatrix, confusion_matrix};
 pub use f1::{f1, f1_of_class};
 pub use mean::mean;
 pub use r2::r2;
+pub(crate) use recognized::predicted;
 pub use recognized::recognized;
 pub use values::MetricValues;
 pub(crate) use values::{ACCURACY, LABELED_ACCURACY, LOSS, PENALTY};

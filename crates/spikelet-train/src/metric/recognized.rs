@@ -9,7 +9,11 @@
 /// assert_eq!(recognized(&[0.0, 0.0]), None);
 /// ```
 pub fn recognized(scores: &[f64]) -> Option<usize> {
-    let better = |best, k: usize| if scores[k] > scores[best] { k } else { best };
     let is_silent = scores.iter().all(|score| *score == 0.0);
-    (!is_silent).then(|| (0..scores.len()).fold(0, better))
+    (!is_silent).then(|| predicted(scores))
+}
+
+/// The class with the highest score, the first of several.
+pub(crate) fn predicted<S: PartialOrd>(scores: &[S]) -> usize {
+    (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
 }

@@ -7,7 +7,7 @@ use spikelet_data::{ArraySpec, ArrayType, Dataset};
 use spikelet_graph::TensorType;
 
 /// The output that predictions are computed from.
-pub(super) const SCORES: &str = "scores";
+pub(super) const SCORES: &str = crate::step::SCORES;
 
 /// The labels that predictions are compared with.
 pub(super) const LABELS: &str = crate::step::LABELS;

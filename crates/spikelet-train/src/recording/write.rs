@@ -5,6 +5,7 @@ use super::{LARGEST, RecordedFile, Recording, RecordingError};
 use crate::evaluation::load_together;
 use crate::forward::Forward;
 use crate::interrupt::{self, Listening};
+use crate::metric::predicted;
 use crate::step::{EvalPlan, EvalStep, Purpose, RecordedLayers, RecordedValue, Step};
 use spikelet_core::files::{AtomicFile, FileError};
 use spikelet_core::{Error, Result};
@@ -260,7 +261,7 @@ impl Writing<'_> {
                     let scores = f32s(program.output(SCORES)?);
                     let classes = scores.len() / batch.len().max(1);
                     let rows = scores.chunks_exact(classes.max(1)).take(place.len());
-                    let found: Vec<i64> = rows.map(largest).collect();
+                    let found: Vec<i64> = rows.map(|row| predicted(row) as i64).collect();
                     self.write(k, first, &bytes_of_integers(&found))?;
                     predictions = Some(found);
                 }
@@ -358,12 +359,6 @@ fn spikes(path: &str, values: &[f32]) -> Result<Vec<u8>> {
         }
     };
     values.iter().map(byte).collect()
-}
-
-/// The index of the largest score; the first of equal ones.
-fn largest(scores: &[f32]) -> i64 {
-    let best = (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best });
-    best as i64
 }
 
 /// The integers of the samples of a batch.

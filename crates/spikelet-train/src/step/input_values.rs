@@ -53,6 +53,16 @@ pub trait InputValues {
     fn for_each(self, set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()>;
 }
 
+/// Calls `set` with each pair.
+fn set_each<'n, 'v, V: Into<HostTensor<'v>>>(
+    pairs: impl IntoIterator<Item = (&'n str, V)>,
+    set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>,
+) -> Result<()> {
+    pairs
+        .into_iter()
+        .try_for_each(|(name, values)| set(name, values.into()))
+}
+
 impl InputValues for () {
     fn for_each(self, _: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()> {
         Ok(())
@@ -67,22 +77,19 @@ impl<'v, V: Into<HostTensor<'v>>> InputValues for (&str, V) {
 
 impl<'v, V: Into<HostTensor<'v>>, const N: usize> InputValues for [(&str, V); N] {
     fn for_each(self, set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()> {
-        self.into_iter()
-            .try_for_each(|(name, values)| set(name, values.into()))
+        set_each(self, set)
     }
 }
 
 impl<'v, V: Into<HostTensor<'v>>> InputValues for Vec<(&str, V)> {
     fn for_each(self, set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()> {
-        self.into_iter()
-            .try_for_each(|(name, values)| set(name, values.into()))
+        set_each(self, set)
     }
 }
 
 impl<'v, V: Copy + Into<HostTensor<'v>>> InputValues for &[(&str, V)] {
     fn for_each(self, set: &mut dyn FnMut(&str, HostTensor<'_>) -> Result<()>) -> Result<()> {
-        self.iter()
-            .try_for_each(|&(name, values)| set(name, values.into()))
+        set_each(self.iter().copied(), set)
     }
 }
 

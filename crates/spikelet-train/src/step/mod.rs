@@ -42,10 +42,10 @@ mod trace;
 mod weights;
 
 pub(crate) use batch::feed;
-pub(crate) use classifier::LABELS;
-pub use classifier::is_scaled;
 #[cfg(feature = "plots")]
-pub(crate) use classifier::{OUTPUT_SEQ, SCORES};
+pub(crate) use classifier::OUTPUT_SEQ;
+pub use classifier::is_scaled;
+pub(crate) use classifier::{LABELS, SCORES};
 pub use compiled_eval::EvalStep;
 pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};

@@ -48,7 +48,7 @@ fn write<'n>(
 pub(crate) fn expect_tensors(
     store: &VarStore,
     expected: &BTreeSet<&str>,
-    found: &BTreeMap<String, &Tensor>,
+    found: &BTreeMap<String, Tensor>,
     path: &Path,
 ) -> Result<()> {
     let missing = expected.iter().filter(|name| !found.contains_key(**name));
@@ -80,7 +80,7 @@ pub(crate) fn expect_tensors(
 fn set_all(
     store: &mut VarStore,
     expected: &BTreeSet<&str>,
-    found: &BTreeMap<String, &Tensor>,
+    found: &BTreeMap<String, Tensor>,
     path: &Path,
 ) -> Result<()> {
     expect_tensors(store, expected, found, path)?;
@@ -134,24 +134,11 @@ impl TrainStep {
                 ));
             }
         }
-        let found: BTreeMap<String, &Tensor> = found
-            .iter()
-            .map(|(name, own)| (name.clone(), own))
-            .collect();
         let expected: BTreeSet<&str> = self.model().collect();
-        if strict {
-            set_all(store, &expected, &found, path)?;
-            self.restart_averages(store)?;
-            return Ok(LoadReport {
-                loaded: found.into_keys().collect(),
-                kept: vec![],
-                unused: vec![],
-            });
-        }
-        let (known, unused): (BTreeMap<String, &Tensor>, BTreeMap<String, &Tensor>) =
-            (found.into_iter()).partition(|(name, _)| expected.contains(&name[..]));
+        let (known, unused): (BTreeMap<String, Tensor>, BTreeMap<String, Tensor>) =
+            (found.into_iter()).partition(|(name, _)| strict || expected.contains(&name[..]));
         let unused: Vec<String> = unused.into_keys().collect();
-        if known.is_empty() {
+        if known.is_empty() && !strict {
             return Err(StepError::NothingLoaded {
                 file: path.display().to_string(),
                 found: unused,
@@ -160,7 +147,12 @@ impl TrainStep {
             .into());
         }
         let loaded: BTreeSet<&str> = known.keys().map(String::as_str).collect();
-        set_all(store, &loaded, &known, path)?;
+        set_all(
+            store,
+            if strict { &expected } else { &loaded },
+            &known,
+            path,
+        )?;
         self.restart_averages(store)?;
         let kept = expected.difference(&loaded);
         Ok(LoadReport {
@@ -231,9 +223,7 @@ impl TrainStep {
             }
             .into());
         }
-        let found = file.tensors.iter();
-        let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
-        set_all(store, &self.all_tensors(), &found, path)?;
+        set_all(store, &self.all_tensors(), &file.tensors, path)?;
         self.set_step(step);
         self.set_accumulated_batches(batch as usize);
         Ok(())

@@ -159,12 +159,7 @@ impl InitialWeights {
             .map(|(name, own)| (name.to_string(), tensor_of(own)))
             .collect();
         let expected = model.iter().map(String::as_str).collect();
-        expect_tensors(
-            store,
-            &expected,
-            &tensors.iter().map(|(n, t)| (n.clone(), t)).collect(),
-            file,
-        )?;
+        expect_tensors(store, &expected, &tensors, file)?;
         Ok(Self {
             file: file.to_path_buf(),
             framework: Framework::Spikelet,

@@ -32,7 +32,7 @@ mod sparch;
 mod spikingjelly;
 mod value;
 
-pub use crate::weight_tensors::{of_the_model, tensor_of, weights_of};
+pub use crate::weight_tensors::{belongs_to_training, of_the_model, tensor_of, weights_of};
 pub use entry::{MapConstant, MapEntry, Transform};
 pub use error::WeightMapError;
 pub use framework::Framework;
