@@ -8,13 +8,13 @@ use spikelet::prelude::*;
 fn csnn(channels: usize) -> Sequential {
     let neuron = || If::new().surrogate(Atan::default());
     let encoder = Sequential::new()
-        .add(Conv2d::new(1, channels, 3).padding(1))
+        .add(Conv2d::new(1, channels, 3).bias(false).padding(1))
         .add(BatchNorm2d::new(channels));
     Sequential::new()
         .add_named("encoder", Static(encoder)) // [T, N, C, 28, 28], computed for one step
         .add(neuron())
         .add(MaxPool2d::new(2)) // 14 × 14
-        .add(Conv2d::new(channels, channels, 3).padding(1))
+        .add(Conv2d::new(channels, channels, 3).bias(false).padding(1))
         .add(BatchNorm2d::new(channels))
         .add(neuron())
         .add(MaxPool2d::new(2)) // 7 × 7

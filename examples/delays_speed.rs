@@ -25,8 +25,12 @@ fn network(hidden: usize, taps: usize, delays: bool) -> Sequential {
     };
     let weights = |inputs: usize, outputs: usize| -> Box<dyn Module> {
         match delays {
-            true => Box::new(Dcls1d::new(inputs, outputs, taps).width((taps / 2) as f64)),
-            false => Box::new(Linear::new(inputs, outputs)),
+            true => Box::new(
+                Dcls1d::new(inputs, outputs, taps)
+                    .bias(false)
+                    .width((taps / 2) as f64),
+            ),
+            false => Box::new(Linear::new(inputs, outputs).bias(false)),
         }
     };
     let readout = lif().fires(false);

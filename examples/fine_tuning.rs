@@ -15,7 +15,7 @@ fn network(trunk: &str, classes: usize) -> Sequential {
         .add(Lif::new(2.0));
     Sequential::new()
         .add_named(trunk, layers)
-        .add_named("head", Linear::new(64, classes).bias(true))
+        .add_named("head", Linear::new(64, classes))
 }
 
 fn classifier(net: &Sequential) -> Step<'_> {

@@ -44,18 +44,20 @@ fn time(
     update: Update,
     batch: usize,
 ) -> Result<()> {
-    let synapses = Linear::new(INPUTS, NEURONS).weight_init(Init::Between {
-        low: 0.0,
-        high: 0.3,
-    });
+    let synapses = Linear::new(INPUTS, NEURONS)
+        .bias(false)
+        .weight_init(Init::Between {
+            low: 0.0,
+            high: 0.3,
+        });
     let net = Plastic::new(synapses, Lif::new(20.0), rule)
         .update(update)
-        .learning_rate(1e-6);
+        .lr(1e-6);
     let step = Step::new(|cx, inputs| {
         cx.give_signal("reward", &inputs["reward"]);
         let spikes = cx.child("plastic", |cx| net.forward(cx, &inputs["x"]))?;
         // A step trains something.
-        let readout = Linear::new(NEURONS, 1);
+        let readout = Linear::new(NEURONS, 1).bias(false);
         let y = cx.child("readout", |cx| {
             readout.forward(cx, &spikes.mean(&[0]).detach())
         })?;

@@ -22,7 +22,7 @@ fn main() -> Result<()> {
         .add(Conv2d::new(8, 8, 3).padding(1))
         .add(If::new());
     let trunk = Sequential::new()
-        .add_named("stem", Conv2d::new(2, 8, 3).stride(4))
+        .add_named("stem", Conv2d::new(2, 8, 3).bias(false).stride(4))
         .add_named("norm", BatchNorm2d::new(8))
         .add_named("if", If::new())
         .add_named("block", Residual::new(block))
@@ -30,8 +30,8 @@ fn main() -> Result<()> {
         .add(Flatten);
     let net = Net {
         trunk,
-        class: Linear::new(32, 4).bias(true),
-        speed: Linear::new(32, 1).bias(true),
+        class: Linear::new(32, 4),
+        speed: Linear::new(32, 1),
     };
     let step = Step::new(|cx, inputs| {
         let h = net.trunk(cx, &inputs["frames"])?;

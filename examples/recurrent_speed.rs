@@ -26,7 +26,7 @@ fn layer(name: &str, inputs: usize, features: usize) -> Result<Box<dyn Module>> 
         "lif" => Box::new(Rnn::new(Lif::new(2.0), inputs, features)),
         "lif-feed-forward" => Box::new(
             Sequential::new()
-                .add(Linear::new(inputs, features))
+                .add(Linear::new(inputs, features).bias(false))
                 .add(Lif::new(2.0)),
         ),
         "rlif" => Box::new(RLif::new(inputs, features)),
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
 
     let first = layer(&name, INPUTS, features)?;
     let second = layer(&name, features, features)?;
-    let readout = Linear::new(features, CLASSES);
+    let readout = Linear::new(features, CLASSES).bias(false);
     let start = Instant::now();
     let step = |with_rates: bool| {
         let (first, second, readout) = (&first, &second, &readout);

@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     }
     .fires(false);
     let net = Sequential::new()
-        .add(Linear::new(1, 64).bias(true))
+        .add(Linear::new(1, 64))
         .add(
             Lif {
                 decay_input: false,
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
             }
             .surrogate(Atan::default()),
         )
-        .add(Linear::new(64, 1).bias(true))
+        .add(Linear::new(64, 1))
         .add(readout);
     let step = Step::new(|cx, inputs| {
         let y = net.forward(cx, &inputs["x"])?; // [T, N, 1]

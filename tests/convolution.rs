@@ -53,19 +53,26 @@ fn check_conv<const D: usize>(conv: Conv<D>, size: [usize; D]) -> Result<()> {
 
 #[test]
 fn convolutions_over_one_axis_are_those_of_plain_loops() -> Result<()> {
-    let c = Conv1d::new(3, 4, 3);
+    let c = Conv1d::new(3, 4, 3).bias(false);
     check_conv(c, [7])?;
     check_conv(c.padding(1).bias(true), [7])?;
     check_conv(c.stride(2).padding(2), [8])?;
     check_conv(c.dilation(3), [9])?;
     check_conv(Conv1d::new(4, 6, 2).groups(2).bias(true), [5])?;
-    check_conv(Conv1d::new(3, 6, 5).groups(3).padding(4).stride(3), [6])?;
-    check_conv(Conv1d::new(3, 4, 1), [1])
+    check_conv(
+        Conv1d::new(3, 6, 5)
+            .bias(false)
+            .groups(3)
+            .padding(4)
+            .stride(3),
+        [6],
+    )?;
+    check_conv(Conv1d::new(3, 4, 1).bias(false), [1])
 }
 
 #[test]
 fn convolutions_over_two_axes_are_those_of_plain_loops() -> Result<()> {
-    let c = Conv2d::new(3, 4, 3);
+    let c = Conv2d::new(3, 4, 3).bias(false);
     check_conv(c, [5, 4])?;
     check_conv(c.padding(1).bias(true), [5, 4])?;
     check_conv(c.stride([2, 1]).padding([0, 2]), [7, 4])?;
@@ -74,20 +81,30 @@ fn convolutions_over_two_axes_are_those_of_plain_loops() -> Result<()> {
     check_conv(c.dilation(2).stride(2).padding(2).bias(true), [6, 7])?;
     check_conv(Conv2d::new(4, 6, [2, 3]).groups(2).bias(true), [4, 5])?;
     // Depthwise; one by one; as large as the image; larger than it, but for the padding.
-    check_conv(Conv2d::new(4, 8, 3).groups(4).padding(1).stride(2), [5, 5])?;
+    check_conv(
+        Conv2d::new(4, 8, 3)
+            .bias(false)
+            .groups(4)
+            .padding(1)
+            .stride(2),
+        [5, 5],
+    )?;
     check_conv(Conv2d::new(5, 3, 1).bias(true), [3, 2])?;
-    check_conv(Conv2d::new(5, 3, 1).stride(2), [5, 4])?;
-    check_conv(Conv2d::new(2, 3, [4, 5]), [4, 5])?;
-    check_conv(Conv2d::new(2, 3, 5).padding(2), [3, 2])
+    check_conv(Conv2d::new(5, 3, 1).bias(false).stride(2), [5, 4])?;
+    check_conv(Conv2d::new(2, 3, [4, 5]).bias(false), [4, 5])?;
+    check_conv(Conv2d::new(2, 3, 5).bias(false).padding(2), [3, 2])
 }
 
 #[test]
 fn convolutions_over_three_axes_are_those_of_plain_loops() -> Result<()> {
-    let c = Conv3d::new(2, 3, [2, 3, 2]);
+    let c = Conv3d::new(2, 3, [2, 3, 2]).bias(false);
     check_conv(c, [3, 4, 3])?;
     check_conv(c.stride([1, 2, 2]).padding([1, 1, 0]).bias(true), [3, 5, 4])?;
     check_conv(c.dilation([2, 1, 2]), [4, 3, 4])?;
-    check_conv(Conv3d::new(4, 2, 2).groups(2).padding(1), [2, 2, 3])
+    check_conv(
+        Conv3d::new(4, 2, 2).bias(false).groups(2).padding(1),
+        [2, 2, 3],
+    )
 }
 
 fn check_transposed<const D: usize>(up: ConvTransposed<D>, size: [usize; D]) -> Result<()> {
@@ -122,11 +139,11 @@ fn check_transposed<const D: usize>(up: ConvTransposed<D>, size: [usize; D]) -> 
 
 #[test]
 fn transposed_convolutions_spread_each_element_over_a_window() -> Result<()> {
-    let line = Conv1d::new(3, 2, 3);
+    let line = Conv1d::new(3, 2, 3).bias(false);
     check_transposed(ConvTransposed1d::new(line), [4])?;
     let grown = ConvTransposed1d::new(line.stride(3).bias(true)).output_padding(2);
     check_transposed(grown, [4])?;
-    let image = Conv2d::new(4, 3, 3);
+    let image = Conv2d::new(4, 3, 3).bias(false);
     check_transposed(ConvTransposed2d::new(image), [3, 4])?;
     check_transposed(ConvTransposed2d::new(image.padding(1).bias(true)), [3, 4])?;
     let doubled = ConvTransposed2d::new(image.stride(2).padding(1)).output_padding(1);
@@ -139,7 +156,10 @@ fn transposed_convolutions_spread_each_element_over_a_window() -> Result<()> {
         ConvTransposed2d::new(Conv2d::new(4, 6, 2).stride(2).groups(2).bias(true)),
         [2, 3],
     )?;
-    let volume = Conv3d::new(2, 3, 2).stride([2, 1, 2]).padding([0, 1, 0]);
+    let volume = Conv3d::new(2, 3, 2)
+        .bias(false)
+        .stride([2, 1, 2])
+        .padding([0, 1, 0]);
     check_transposed(ConvTransposed3d::new(volume), [2, 3, 2])
 }
 
@@ -272,7 +292,7 @@ fn of_equal_maxima_the_first_takes_the_gradient() -> Result<()> {
 /// A network of everything that passes join: bias, normalization, neuron, pooling, residual.
 fn network(v_threshold: f64) -> Sequential {
     let block = Sequential::new()
-        .add(Conv2d::new(4, 4, 3).padding(1))
+        .add(Conv2d::new(4, 4, 3).bias(false).padding(1))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0).v_threshold(v_threshold));
     Sequential::new()
@@ -285,7 +305,7 @@ fn network(v_threshold: f64) -> Sequential {
         .add(MaxPool2d::new(2))
         .add(If::new().v_threshold(v_threshold).v_reset(None))
         .add(Flatten)
-        .add(Linear::new(3, 5))
+        .add(Linear::new(3, 5).bias(false))
         .add(Lif::new(2.0).v_threshold(0.2))
 }
 
@@ -423,12 +443,12 @@ fn a_network_trains_in_every_order() -> Result<()> {
     let data = spikelet::data::synthetic::digits_of(1, 64, 10);
     for propagation in Propagation::ALL {
         let net = Sequential::new()
-            .add(Conv2d::new(1, 4, 5).stride(2))
+            .add(Conv2d::new(1, 4, 5).bias(false).stride(2))
             .add(BatchNorm2d::new(4))
             .add(Lif::new(2.0))
             .add(MaxPool2d::new(2))
             .add(Flatten)
-            .add(Linear::new(4 * 36, 10))
+            .add(Linear::new(4 * 36, 10).bias(false))
             .add(Lif::new(2.0).v_threshold(0.5));
         let settings = Settings {
             time_steps: 3,
@@ -483,9 +503,9 @@ fn graph_error(module: &dyn Module, shape: &[usize]) -> String {
 #[test]
 fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
     let net = Sequential::new()
-        .add(Conv2d::new(3, 4, 3))
+        .add(Conv2d::new(3, 4, 3).bias(false))
         .add(MaxPool2d::new(2))
-        .add(Conv2d::new(8, 4, 3));
+        .add(Conv2d::new(8, 4, 3).bias(false));
     let found = layer_error(&net, &[2, 2, 3, 12, 12]);
     assert_eq!(found.layer, "convolution `2`");
     assert!(
@@ -496,17 +516,17 @@ fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
 
     for (module, what, axes) in [
         (
-            Box::new(Conv1d::new(3, 4, 3)) as Box<dyn Module>,
+            Box::new(Conv1d::new(3, 4, 3).bias(false)) as Box<dyn Module>,
             "convolution",
             "[T, N, C, L]",
         ),
         (
-            Box::new(Conv3d::new(3, 4, 3)),
+            Box::new(Conv3d::new(3, 4, 3).bias(false)),
             "convolution",
             "[T, N, C, D, H, W]",
         ),
         (
-            Box::new(ConvTransposed1d::new(Conv1d::new(3, 4, 3))),
+            Box::new(ConvTransposed1d::new(Conv1d::new(3, 4, 3).bias(false))),
             "transposed convolution",
             "[T, N, C, L]",
         ),
@@ -525,7 +545,7 @@ fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
             "{found}"
         );
     }
-    let found = layer_error(&Conv2d::new(3, 4, 3), &[2, 3, 12, 12]);
+    let found = layer_error(&Conv2d::new(3, 4, 3).bias(false), &[2, 3, 12, 12]);
     let expects = "[T, N, C, H, W]";
     assert!(matches!(found.problem, LayerProblem::Axes { expected, .. } if expected == expects));
 }
@@ -536,26 +556,29 @@ fn sizes_that_leave_nothing_are_refused_by_the_layer() {
         graph_error(&module(Sequential::new().add(AsItIs)), shape)
     };
     let images = [2, 2, 3, 4, 4];
-    let layer = in_net(Box::new(|net| net.add(Conv2d::new(3, 4, 5))), &images);
+    let layer = in_net(
+        Box::new(|net| net.add(Conv2d::new(3, 4, 5).bias(false))),
+        &images,
+    );
     assert_eq!(layer, "1");
     let layer = in_net(Box::new(|net| net.add(MaxPool2d::new(5))), &images);
     assert_eq!(layer, "1");
     let layer = in_net(
-        Box::new(|net| net.add(Conv2d::new(3, 4, 3).groups(2))),
+        Box::new(|net| net.add(Conv2d::new(3, 4, 3).bias(false).groups(2))),
         &images,
     );
     assert_eq!(layer, "1");
     let layer = in_net(
-        Box::new(|net| net.add(Conv2d::new(3, 4, 3).groups(0))),
+        Box::new(|net| net.add(Conv2d::new(3, 4, 3).bias(false).groups(0))),
         &images,
     );
     assert_eq!(layer, "1");
     let layer = in_net(
-        Box::new(|net| net.add(Conv2d::new(3, 4, 3).stride(0))),
+        Box::new(|net| net.add(Conv2d::new(3, 4, 3).bias(false).stride(0))),
         &images,
     );
     assert_eq!(layer, "1");
-    let up = ConvTransposed2d::new(Conv2d::new(3, 4, 1).padding(3));
+    let up = ConvTransposed2d::new(Conv2d::new(3, 4, 1).bias(false).padding(3));
     let found = layer_error(&Sequential::new().add(AsItIs).add(up), &images);
     assert_eq!(found.layer, "transposed convolution `1`");
     assert!(
@@ -563,7 +586,7 @@ fn sizes_that_leave_nothing_are_refused_by_the_layer() {
         "{found}"
     );
     // As much output padding as a step is a row that no window reaches.
-    let up = ConvTransposed2d::new(Conv2d::new(3, 4, 2).stride(2)).output_padding(2);
+    let up = ConvTransposed2d::new(Conv2d::new(3, 4, 2).bias(false).stride(2)).output_padding(2);
     let layer = in_net(Box::new(move |net| net.add(up)), &images);
     assert_eq!(layer, "1");
 }
@@ -571,10 +594,10 @@ fn sizes_that_leave_nothing_are_refused_by_the_layer() {
 #[test]
 fn a_kernel_of_no_elements_is_refused() {
     let shape = [2, 2, 3, 6, 6];
-    let up = ConvTransposed2d::new(Conv2d::new(3, 4, [3, 0]));
+    let up = ConvTransposed2d::new(Conv2d::new(3, 4, [3, 0]).bias(false));
     for module in [
         Box::new(MaxPool2d::new([0, 2])) as Box<dyn Module>,
-        Box::new(Conv2d::new(3, 4, [0, 3])),
+        Box::new(Conv2d::new(3, 4, [0, 3]).bias(false)),
         Box::new(up),
     ] {
         graph_error(&*module, &shape);

@@ -27,9 +27,9 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
     let case = TensorFile::read(golden("net_mnist_fc.safetensors"))?;
     let net = Sequential::new()
         .add(Flatten)
-        .add_named("fc1", Linear::new(784, 196))
+        .add_named("fc1", Linear::new(784, 196).bias(false))
         .add_named("lif1", lif())
-        .add_named("fc2", Linear::new(196, 10))
+        .add_named("fc2", Linear::new(196, 10).bias(false))
         .add_named("lif2", lif());
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let tracer = cx.tracer();
@@ -95,7 +95,7 @@ fn small() -> Sequential {
         .add(Linear::new(784, 64).bias(true))
         .add(Lif::new(2.0).v_threshold(0.2))
         .add(Dropout::new(0.1))
-        .add(Linear::new(64, 10))
+        .add(Linear::new(64, 10).bias(false))
         .add(Plif::new(2.0).v_threshold(0.2))
 }
 
@@ -177,9 +177,9 @@ fn exact(shape: [usize; 2], seed: usize) -> Tensor {
 fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Tensor>> {
     const BATCH: usize = 9;
     let net = Sequential::new()
-        .add_named("fc1", Linear::new(196, 75))
+        .add_named("fc1", Linear::new(196, 75).bias(false))
         .add_named("lif1", Lif::new(2.0).v_threshold(0.5))
-        .add_named("fc2", Linear::new(75, 40))
+        .add_named("fc2", Linear::new(75, 40).bias(false))
         .add_named("lif2", Lif::new(5.0).v_threshold(0.1));
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [BATCH, 196]);
@@ -263,7 +263,7 @@ fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> 
     let (batch, inputs) = (3, 40);
     let mut store = VarStore::new(gpu);
     let net = Sequential::new()
-        .add_named("fc", Linear::new(inputs, 24))
+        .add_named("fc", Linear::new(inputs, 24).bias(false))
         .add_named("lif", Lif::new(2.0));
     let compile = |time_steps: usize, store: &mut VarStore| -> Result<Program> {
         let cx = Context::new(Mode::STREAM, DType::F32);

@@ -39,9 +39,9 @@ fn all_well(ends: Vec<Result<FitReport>>) -> Vec<FitReport> {
 fn network() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 20))
+        .add(Linear::new(784, 20).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(20, 10))
+        .add(Linear::new(20, 10).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -99,7 +99,7 @@ fn ranks_draw_what_one_would_draw_for_all_their_images() -> Result<()> {
     let net = || {
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(784, 10))
+            .add(Linear::new(784, 10).bias(false))
             .add(Dropout::new(0.5))
             .add(Lif::new(2.0))
     };
@@ -148,10 +148,10 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
 fn normalized() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 12))
+        .add(Linear::new(784, 12).bias(false))
         .add(BatchNorm1d::new(12))
         .add(Lif::new(2.0))
-        .add(Linear::new(12, 10))
+        .add(Linear::new(12, 10).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -211,7 +211,7 @@ fn a_loss_that_is_not_finite_on_one_rank_ends_all_with_its_name() {
         Sequential::new()
             .add(Flatten)
             .add(share)
-            .add(Linear::new(784, 10))
+            .add(Linear::new(784, 10).bias(false))
     };
     let ends = train(2, || Trainer::new(net(), settings(16, 1)), &data);
     let errors: Vec<RankError> = ends.into_iter().map(rank_error).collect();

@@ -204,7 +204,7 @@ fn a_reset_above_the_threshold_fires_until_the_input_stops_it() -> Result<()> {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [4, 2, 3]);
     let net = Sequential::new()
-        .add(Linear::new(3, 5))
+        .add(Linear::new(3, 5).bias(false))
         .add(never_rests.clone());
     cx.trace(&net, x)?;
     assert_eq!(cx.traced().warnings, [format!("layer `1`: {warning}")]);
@@ -329,7 +329,10 @@ fn a_parameter_that_no_equation_uses_is_refused() {
 fn layers_check_their_own_constants_and_empty_sequences() {
     let shape = [4, 2, 7];
     let cases: [(Box<dyn Module>, &str); 5] = [
-        (Box::new(Linear::new(7, 0)), "`outputs` of linear is 0"),
+        (
+            Box::new(Linear::new(7, 0).bias(false)),
+            "`outputs` of linear is 0",
+        ),
         (Box::new(Dropout::new(1.0)), "`p` of dropout is 1"),
         (
             Box::new(BatchNorm1d::new(7).epsilon(0.0)),
@@ -353,8 +356,8 @@ fn layers_check_their_own_constants_and_empty_sequences() {
     }
     let layers: [Box<dyn Module>; 3] = [
         Box::new(Lif::new(2.0)),
-        Box::new(Linear::new(7, 3)),
-        Box::new(StepLoop(Linear::new(7, 3))),
+        Box::new(Linear::new(7, 3).bias(false)),
+        Box::new(StepLoop(Linear::new(7, 3).bias(false))),
     ];
     for layer in layers {
         assert_eq!(empty_axis(&*layer, &[0, 2, 7]), 0);

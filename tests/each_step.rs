@@ -33,12 +33,20 @@ fn nets() -> Vec<(&'static str, Make)> {
             Box::new(Lif::new(2.0).v_threshold(0.2).v_reset(None))
         }),
         ("two neurons", || {
-            let net = Sequential::new().add(Linear::new(4, 6)).add(Plif::new(2.0));
-            Box::new(net.add(Linear::new(6, 3)).add(If::new().v_threshold(0.1)))
+            let net = Sequential::new()
+                .add(Linear::new(4, 6).bias(false))
+                .add(Plif::new(2.0));
+            Box::new(
+                net.add(Linear::new(6, 3).bias(false))
+                    .add(If::new().v_threshold(0.1)),
+            )
         }),
         ("smooth", || {
             let net = Sequential::new().add(Lif::new(2.0).spiking(false));
-            Box::new(net.add(Linear::new(4, 3)).add(If::new().spiking(false)))
+            Box::new(
+                net.add(Linear::new(4, 3).bias(false))
+                    .add(If::new().spiking(false)),
+            )
         }),
         ("dropout", || {
             Box::new(Sequential::new().add(Dropout::new(0.5)).add(If::new()))
@@ -90,7 +98,7 @@ fn gradients_go_back_through_the_steps() -> Result<()> {
     let net = StepLoop(
         Sequential::new()
             .add(smooth())
-            .add(Linear::new(4, 3))
+            .add(Linear::new(4, 3).bias(false))
             .add(smooth()),
     );
     Probe::new(&net, Mode::TRAIN, &SHAPE)?.check_gradients("each step")
@@ -100,7 +108,7 @@ fn gradients_go_back_through_the_steps() -> Result<()> {
 fn states_are_carried_between_calls_as_without_the_container() -> Result<()> {
     let net = || {
         Sequential::new()
-            .add(Linear::new(4, 4))
+            .add(Linear::new(4, 4).bias(false))
             .add(Lif::new(2.0).v_threshold(0.1))
     };
     let mut whole = Probe::new(&net(), Mode::STREAM, &SHAPE)?;

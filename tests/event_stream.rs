@@ -11,13 +11,13 @@ use spikelet::train::{Outputs, Step};
 /// A small network for frames of 34 × 34 pixels, with pools, batch norm and a recurrent layer.
 fn network() -> Sequential {
     Sequential::new()
-        .add(Conv2d::new(2, 4, 3).padding(1))
+        .add(Conv2d::new(2, 4, 3).bias(false).padding(1))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0).v_threshold(0.3))
         .add(MaxPool2d::new(2))
         .add(Flatten)
         .add(Rnn::new(Lif::new(2.0).v_threshold(0.2), 4 * 17 * 17, 24))
-        .add(Linear::new(24, 10))
+        .add(Linear::new(24, 10).bias(false))
         .add(Plif::new(2.0).v_threshold(0.02))
 }
 

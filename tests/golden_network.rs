@@ -38,9 +38,9 @@ fn mnist_fc() -> Result<Case> {
     let lif = || Lif::new(100.0).surrogate(Sigmoid { alpha: 4.0 });
     let net = Sequential::new()
         .add(Flatten)
-        .add_named("fc1", Linear::new(784, 196))
+        .add_named("fc1", Linear::new(784, 196).bias(false))
         .add_named("lif1", lif())
-        .add_named("fc2", Linear::new(196, 10))
+        .add_named("fc2", Linear::new(196, 10).bias(false))
         .add_named("lif2", lif());
     Ok(Case {
         file: read("net_mnist_fc.safetensors")?,
@@ -57,7 +57,9 @@ struct Encoder;
 
 impl Module for Encoder {
     fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
-        let x = cx.child("conv1", |cx| Conv2d::new(1, 8, 3).padding(1).forward(cx, x))?;
+        let x = cx.child("conv1", |cx| {
+            Conv2d::new(1, 8, 3).bias(false).padding(1).forward(cx, x)
+        })?;
         cx.child("bn1", |cx| BatchNorm2d::new(8).forward(cx, &x))
     }
 }
@@ -77,14 +79,14 @@ fn csnn() -> Result<Case> {
     let rest = Sequential::new()
         .add_named("if1", spiking())
         .add(MaxPool2d::new(2))
-        .add_named("conv2", Conv2d::new(8, 8, 3).padding(1))
+        .add_named("conv2", Conv2d::new(8, 8, 3).bias(false).padding(1))
         .add_named("bn2", BatchNorm2d::new(8))
         .add_named("if2", spiking())
         .add(MaxPool2d::new(2))
         .add(Flatten)
-        .add_named("fc1", Linear::new(72, 32))
+        .add_named("fc1", Linear::new(72, 32).bias(false))
         .add_named("if3", spiking())
-        .add_named("fc2", Linear::new(32, 10))
+        .add_named("fc2", Linear::new(32, 10).bias(false))
         .add_named("if4", spiking());
     Ok(Case {
         file: read("net_csnn.safetensors")?,

@@ -91,7 +91,9 @@ fn time_containers_fold_split_and_reduce() -> Result<()> {
 
 #[test]
 fn a_layer_that_does_not_fit_says_which_and_what_to_do() {
-    let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let net = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(784, 10).bias(false));
     let error = run(&net, Mode::EVAL, &[5, 2, 32, 32]).expect_err("refused");
     let error: &LayerError = error.downcast_ref().expect("a layer");
     assert_eq!(error.layer, "linear `1`");
@@ -100,7 +102,10 @@ fn a_layer_that_does_not_fit_says_which_and_what_to_do() {
         "{error}"
     );
     assert!(
-        error.problem.help().contains("Linear::new(1024, 10)"),
+        error
+            .problem
+            .help()
+            .contains("Linear::new(1024, 10).bias(false)"),
         "{error}"
     );
 }
@@ -185,8 +190,8 @@ fn stochastic_depth_skips_the_branch_of_whole_samples_at_all_steps() -> Result<(
 
 #[test]
 fn a_shortcut_brings_the_input_to_the_shape_of_the_path() -> Result<()> {
-    let main = || Conv2d::new(3, 5, 3).stride(2).padding(1);
-    let shortcut = || Conv2d::new(3, 5, 1).stride(2);
+    let main = || Conv2d::new(3, 5, 3).bias(false).stride(2).padding(1);
+    let shortcut = || Conv2d::new(3, 5, 1).bias(false).stride(2);
     let block = Residual::new(main()).shortcut(shortcut()).join(Join::And);
     let shape = [2, 2, 3, 4, 6];
     let mut probe = Probe::new(&block, Mode::TRAIN, &shape)?;
@@ -232,7 +237,7 @@ fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
         probe.check_gradients(what)?;
     }
     let error = layer_error(Probe::new(
-        &Static(Conv2d::new(5, 3, 3)),
+        &Static(Conv2d::new(5, 3, 3).bias(false)),
         Mode::EVAL,
         &shape,
     ));
@@ -303,7 +308,7 @@ fn a_network_prints_as_a_tree() {
         }
     }
     let block = Sequential::new()
-        .add(Conv2d::new(8, 8, 3).padding(1))
+        .add(Conv2d::new(8, 8, 3).bias(false).padding(1))
         .add_named("lif", Lif::new(2.0).v_reset(None));
     let net = Sequential::new()
         .add(Static(BatchNorm2d::new(8)))

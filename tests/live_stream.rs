@@ -15,7 +15,7 @@ const INPUTS: usize = 12;
 fn network() -> Sequential {
     let neuron = || Lif::new(2.0).v_threshold(0.03);
     Sequential::new()
-        .add(Dcls1d::new(INPUTS, 16, 7))
+        .add(Dcls1d::new(INPUTS, 16, 7).bias(false))
         .add(BatchNorm1d::new(16))
         .add(neuron())
         .add(RadLif::new(16, 14).neuron(|cell| {
@@ -26,7 +26,7 @@ fn network() -> Sequential {
             }
         }))
         .add(AxonalDelay::new(14, 4))
-        .add(Linear::new(14, 10))
+        .add(Linear::new(14, 10).bias(false))
         .add(Recurrent::through(neuron(), DelayedFeedback::new(10, 5)))
 }
 
@@ -48,7 +48,7 @@ fn counts(steps: usize, events: &SpikeEvents) -> Result<Vec<f32>> {
 #[test]
 fn a_recording_sample_by_sample_has_the_spikes_of_the_recording_at_once() -> Result<()> {
     let net = network();
-    let readout = Linear::new(10, 2);
+    let readout = Linear::new(10, 2).bias(false);
     let step = Step::new(|cx, inputs| {
         let spikes = cx.child("net", |cx| net.forward(cx, &inputs["x"]))?;
         let scores = cx.child("readout", |cx| readout.forward(cx, &spikes))?;

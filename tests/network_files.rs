@@ -61,17 +61,17 @@ fn train_both(text: &str, net: Sequential) -> Result<()> {
 #[test]
 fn a_residual_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
     let main = Sequential::new()
-        .add(Conv2d::new(8, 8, 3).padding(1))
+        .add(Conv2d::new(8, 8, 3).bias(false).padding(1))
         .add(BatchNorm2d::new(8))
         .add(Lif::new(2.0));
     let net = Sequential::new()
-        .add(Conv2d::new(1, 8, 3).padding(1).stride(2))
+        .add(Conv2d::new(1, 8, 3).bias(false).padding(1).stride(2))
         .add(BatchNorm2d::new(8))
         .add(Lif::new(2.0))
         .add_named("block", Residual::new(main))
         .add(MaxPool2d::new(2))
         .add(Flatten)
-        .add(Linear::new(8 * 7 * 7, 10))
+        .add(Linear::new(8 * 7 * 7, 10).bias(false))
         .add(Lif::new(2.0));
     let text = r#"
         [network]
@@ -96,16 +96,16 @@ fn a_residual_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
 fn factors_of_time_steps_and_stochastic_depth_from_a_file_train_as_the_same_in_rust() -> Result<()>
 {
     let main = Sequential::new()
-        .add(Conv2d::new(4, 4, 3).padding(1))
+        .add(Conv2d::new(4, 4, 3).bias(false).padding(1))
         .add(BatchNorm2d::temporal_effective(4, TIME_STEPS))
         .add(Lif::new(2.0));
     let net = Sequential::new()
-        .add(Conv2d::new(1, 4, 3).padding(1).stride(2))
+        .add(Conv2d::new(1, 4, 3).bias(false).padding(1).stride(2))
         .add(BatchNorm2d::threshold_dependent(4, 1.0, 0.5))
         .add(Lif::new(2.0))
         .add(Residual::new(main).stochastic_depth(0.25))
         .add(Flatten)
-        .add(Linear::new(4 * 14 * 14, 10));
+        .add(Linear::new(4 * 14 * 14, 10).bias(false));
     let text = format!(
         r#"
         [network]
@@ -133,7 +133,12 @@ fn factors_of_time_steps_and_stochastic_depth_from_a_file_train_as_the_same_in_r
 fn a_branched_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
     let branch = |kernel: usize| {
         Sequential::new()
-            .add(Conv2d::new(1, 4, kernel).padding(kernel / 2).stride(2))
+            .add(
+                Conv2d::new(1, 4, kernel)
+                    .bias(false)
+                    .padding(kernel / 2)
+                    .stride(2),
+            )
             .add(BatchNorm2d::new(4))
             .add(Plif::new(2.0))
     };

@@ -31,9 +31,9 @@ fn runs_away() -> Sequential {
     };
     Sequential::new()
         .add(Flatten)
-        .add_named("fc1", Linear::new(784, 16))
+        .add_named("fc1", Linear::new(784, 16).bias(false))
         .add_named("liaf", positive_part)
-        .add_named("fc2", Linear::new(16, 10))
+        .add_named("fc2", Linear::new(16, 10).bias(false))
         .add_named("out", membrane)
 }
 
@@ -93,7 +93,7 @@ fn weights_that_are_not_finite_do_not_get_into_a_checkpoint() {
     // Spikes stay finite, so the loss does; the gradient of a potential that runs away does not.
     let net = Sequential::new()
         .add(Flatten)
-        .add_named("fc1", Linear::new(784, 10))
+        .add_named("fc1", Linear::new(784, 10).bias(false))
         .add_named(
             "qif",
             Qif::new(2.0).v_reset(None).surrogate(Atan::default()),

@@ -21,9 +21,9 @@ fn eighths(len: usize, seed: usize) -> Vec<f32> {
 
 fn step() -> Step<'static> {
     let net = Sequential::new()
-        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Linear::new(INPUTS, HIDDEN).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(HIDDEN, CLASSES))
+        .add(Linear::new(HIDDEN, CLASSES).bias(false))
         .add(If::new());
     Step::new(move |cx, inputs| {
         let x = inputs["x"].repeat_over_time(T);
@@ -116,11 +116,18 @@ fn monitors_and_recorded_values_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
 /// The synaptic operations of convolutions on a device, by layer.
 fn operations_of_convolutions(device: Arc<dyn Backend>) -> Result<Vec<(String, f64)>> {
     let net = Sequential::new()
-        .add(Conv2d::new(1, 6, 3).stride(2).padding(1))
+        .add(Conv2d::new(1, 6, 3).bias(false).stride(2).padding(1))
         .add(If::new())
-        .add(Conv2d::new(6, 4, [3, 2]).padding([2, 0]).groups(2))
+        .add(
+            Conv2d::new(6, 4, [3, 2])
+                .bias(false)
+                .padding([2, 0])
+                .groups(2),
+        )
         .add(If::new())
-        .add(ConvTransposed2d::new(Conv2d::new(4, 2, 3).stride(2)));
+        .add(ConvTransposed2d::new(
+            Conv2d::new(4, 2, 3).bias(false).stride(2),
+        ));
     let step = Step::new(move |cx, inputs| {
         let y = cx.trace(&net, inputs["x"].repeat_over_time(T))?;
         Ok(Outputs::loss(y.mean_all()))

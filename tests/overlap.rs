@@ -30,11 +30,11 @@ fn lif() -> Lif {
 
 /// So many recurrent layers of one size.
 fn layers(count: usize, neurons: usize) -> Sequential {
-    let mut net = Sequential::new().add(Linear::new(INPUTS, neurons));
+    let mut net = Sequential::new().add(Linear::new(INPUTS, neurons).bias(false));
     for _ in 0..count {
         net = net.add(Rnn::new(lif(), neurons, neurons).bias(true));
     }
-    net.add(Linear::new(neurons, 3))
+    net.add(Linear::new(neurons, 3).bias(false))
 }
 
 /// The number of scans in the lines of a graph that contain a text.
@@ -111,7 +111,7 @@ fn layers_with_statistics_over_all_steps_between_them_do_not_overlap() -> Result
     let net = Sequential::new()
         .add(RLif::new(INPUTS, 32))
         .add(RLif::new(32, 32))
-        .add(Linear::new(32, 3));
+        .add(Linear::new(32, 3).bias(false));
     let case = Case {
         batch: 32,
         updates: 2,

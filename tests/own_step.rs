@@ -27,12 +27,15 @@ fn trained(
     resume: bool,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let trunk = Sequential::new()
-        .add_named("stem", Conv2d::new(2, 8, 3).padding(1))
+        .add_named("stem", Conv2d::new(2, 8, 3).bias(false).padding(1))
         .add_named("norm", BatchNorm2d::new(8))
         .add_named("if", If::new())
         .add(AdaptiveAvgPool2d::new(2))
         .add(Flatten);
-    let (class, value) = (Linear::new(32, 3).bias(true), Linear::new(32, 1));
+    let (class, value) = (
+        Linear::new(32, 3).bias(true),
+        Linear::new(32, 1).bias(false),
+    );
     let step = Step::new(|cx, inputs| {
         let h = cx.child("trunk", |cx| trunk.forward(cx, &inputs["frames"]))?;
         let scores = cx.child("class", |cx| class.forward(cx, &h))?.mean(&[0]);

@@ -25,13 +25,17 @@ fn network(update: Update) -> Sequential {
         .weight_init(weights(-0.2, 0.2));
     let neurons = PlasticRecurrent::new(connections, Lif::new(2.0), Stdp::default())
         .update(update)
-        .learning_rate(0.01)
+        .lr(0.01)
         .bounds(-0.5, 0.5);
     if update == Update::EndOfCall {
-        let input = Linear::new(INPUTS, NEURONS).weight_init(weights(0.0, 0.6));
+        let input = Linear::new(INPUTS, NEURONS)
+            .bias(false)
+            .weight_init(weights(0.0, 0.6));
         return Sequential::new().add(input).add_named("neurons", neurons);
     }
-    let synapses = Linear::new(INPUTS, NEURONS).weight_init(weights(0.0, 0.6));
+    let synapses = Linear::new(INPUTS, NEURONS)
+        .bias(false)
+        .weight_init(weights(0.0, 0.6));
     let layer = Plastic::new(synapses, neurons, PairStdp::default()).normalize(6.0);
     Sequential::new().add(layer)
 }
@@ -39,7 +43,9 @@ fn network(update: Update) -> Sequential {
 fn step(net: &Sequential, samples: usize) -> Step<'_> {
     Step::new(move |cx, inputs| {
         let spikes = cx.child("layer", |cx| cx.trace(net, inputs["x"].clone()))?;
-        let scores = cx.child("readout", |cx| Linear::new(NEURONS, 2).forward(cx, &spikes))?;
+        let scores = cx.child("readout", |cx| {
+            Linear::new(NEURONS, 2).bias(false).forward(cx, &spikes)
+        })?;
         Ok(Outputs::loss(scores.mean_all()).output("spikes", &spikes))
     })
     .batch_size(samples)
@@ -133,19 +139,19 @@ fn rewarded(backend: &Arc<dyn Backend>) -> Result<Vec<(String, Tensor)>> {
         low: 0.0,
         high: 0.6,
     };
-    let convolution = Conv2d::new(1, 4, 3).weight_init(init);
-    let linear = Linear::new(4 * 2 * 4, 6).weight_init(init);
+    let convolution = Conv2d::new(1, 4, 3).bias(false).weight_init(init);
+    let linear = Linear::new(4 * 2 * 4, 6).bias(false).weight_init(init);
     let net = Sequential::new()
         .add(
             Plastic::new(convolution, Lif::new(2.0), RewardStdp::default())
                 .reward(reward)
-                .learning_rate(0.01),
+                .lr(0.01),
         )
         .add(Flatten)
         .add(
             Plastic::new(linear, Lif::new(2.0), RewardTraceStdp::default())
                 .reward(reward)
-                .learning_rate(0.01),
+                .lr(0.01),
         );
     let step = Step::new(|cx, inputs| {
         cx.give_label(&inputs["labels"]);

@@ -23,7 +23,7 @@ fn network() -> Sequential {
         .add(Linear::new(784, 64).bias(true))
         .add(Lif::new(2.0).v_threshold(0.2))
         .add(Dropout::new(0.1))
-        .add(Linear::new(64, 10))
+        .add(Linear::new(64, 10).bias(false))
         .add(Plif::new(2.0).v_threshold(0.2))
 }
 

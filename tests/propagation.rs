@@ -32,9 +32,9 @@ fn network(v_reset: Option<f64>) -> Sequential {
                 .surrogate(Atan::default()),
         )
         .add(Dropout::new(0.25))
-        .add(Linear::new(16, 8))
+        .add(Linear::new(16, 8).bias(false))
         .add(Plif::new(3.0).v_reset(v_reset).v_threshold(0.05))
-        .add(Linear::new(8, 4))
+        .add(Linear::new(8, 4).bias(false))
         .add(soft_pulse.v_threshold(0.002))
 }
 
@@ -147,7 +147,7 @@ fn a_reset_gradient_of_every_kind_survives_being_taken_apart() -> Result<()> {
     let kinds = [ResetGrad::Surrogate, ResetGrad::Detach, ResetGrad::Soft];
     for reset_grad in kinds {
         let net = Sequential::new()
-            .add(Linear::new(PIXELS, 12))
+            .add(Linear::new(PIXELS, 12).bias(false))
             .add(Lif::new(2.0).reset_grad(reset_grad).v_threshold(0.3));
         let whole = run(&net, Mode::TRAIN, Propagation::LayerByLayer, &Poisson)?;
         let steps = run(&net, Mode::TRAIN, Propagation::StepByStepUnfused, &Poisson)?;
@@ -169,9 +169,9 @@ fn training_has_the_same_losses() -> Result<()> {
     let losses = |propagation: Propagation| -> Result<Vec<f64>> {
         let net = Sequential::new()
             .add(Flatten)
-            .add(Linear::new(784, 32))
+            .add(Linear::new(784, 32).bias(false))
             .add(Lif::new(2.0).v_reset(None).v_threshold(0.2))
-            .add(Linear::new(32, 10))
+            .add(Linear::new(32, 10).bias(false))
             .add(Lif::new(2.0).v_reset(None).v_threshold(0.2));
         let settings = Settings {
             time_steps: 4,
@@ -242,7 +242,9 @@ fn what_is_kept_apart_is_three_kernels_a_step() -> Result<()> {
 
 #[test]
 fn a_layer_that_needs_the_whole_sequence_says_so() {
-    let net = Sequential::new().add(Linear::new(PIXELS, 4)).add(TimeLast);
+    let net = Sequential::new()
+        .add(Linear::new(PIXELS, 4).bias(false))
+        .add(TimeLast);
     let error = run(&net, Mode::EVAL, Propagation::StepByStep, &Poisson).expect_err("refused");
     let error: &spikelet::LayerError = error.downcast_ref().expect("a layer");
     assert_eq!(error.layer, "time last `1`");

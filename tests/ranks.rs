@@ -180,7 +180,7 @@ fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> 
 /// Normalization that becomes part of a neuron, whose spikes leave it as maxima.
 fn images() -> Sequential {
     Sequential::new()
-        .add(Conv2d::new(SHAPE[2], 6, 2))
+        .add(Conv2d::new(SHAPE[2], 6, 2).bias(false))
         .add(BatchNorm2d::new(6))
         .add(If::new())
         .add(MaxPool2d::new(2))
@@ -271,9 +271,9 @@ const CLASSES: usize = 10;
 
 fn digits() -> Sequential {
     Sequential::new()
-        .add(Linear::new(PIXELS, 48))
+        .add(Linear::new(PIXELS, 48).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(48, CLASSES))
+        .add(Linear::new(48, CLASSES).bias(false))
         .add(Lif::new(2.0))
 }
 

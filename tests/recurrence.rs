@@ -192,7 +192,7 @@ fn gradients_go_back_through_recurrent_connections() -> Result<()> {
 #[test]
 fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result<()> {
     let neuron = || OtttLif::default().v_threshold(0.4);
-    let then = || Linear::new(FEATURES, 2);
+    let then = || Linear::new(FEATURES, 2).bias(false);
     let mut plain = Probe::new(
         &Sequential::new()
             .add_named("neuron", neuron())
@@ -236,7 +236,7 @@ fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result
 fn a_neuron_without_a_trace_is_refused() {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, SHAPE);
-    let net = TraceLearning::new(Lif::new(2.0), Linear::new(FEATURES, 2));
+    let net = TraceLearning::new(Lif::new(2.0), Linear::new(FEATURES, 2).bias(false));
     let error = cx.trace(&net, x).expect_err("refused");
     let error: &spikelet::LayerError = error.downcast_ref().expect("a layer");
     assert!(

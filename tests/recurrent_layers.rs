@@ -26,12 +26,12 @@ fn smooth() -> impl Module {
 /// Three layers with a lateral, a top-down and a skip connection.
 fn block<N: Module + 'static>(neuron: impl Fn() -> N) -> RecurrentBlock {
     RecurrentBlock::new()
-        .layer("a", Linear::new(4, 3), neuron())
+        .layer("a", Linear::new(4, 3).bias(false), neuron())
         .layer("b", Linear::new(3, 2).bias(true), neuron())
-        .layer("c", Linear::new(2, 5), neuron())
-        .connect("a", "a", Linear::new(3, 3))
-        .connect("c", "a", Linear::new(5, 3))
-        .connect("a", "c", Linear::new(3, 5))
+        .layer("c", Linear::new(2, 5).bias(false), neuron())
+        .connect("a", "a", Linear::new(3, 3).bias(false))
+        .connect("c", "a", Linear::new(5, 3).bias(false))
+        .connect("a", "c", Linear::new(3, 5).bias(false))
 }
 
 /// `weight · x` for `[out, in]` and the rows of `x`.
@@ -101,9 +101,9 @@ fn gradients_of_recurrent_layers_are_those_of_finite_differences() -> Result<()>
     let rnn = Rnn::new(smooth(), 4, 3).bias(true);
     Probe::new(&rnn, Mode::TRAIN, &SHAPE)?.check_gradients("rnn")?;
     let images = RecurrentBlock::new()
-        .layer("a", Conv2d::new(2, 3, 3).padding(1), smooth())
-        .layer("b", Conv2d::new(3, 2, 1), smooth())
-        .connect("b", "a", Conv2d::new(2, 3, 3).padding(1));
+        .layer("a", Conv2d::new(2, 3, 3).bias(false).padding(1), smooth())
+        .layer("b", Conv2d::new(3, 2, 1).bias(false), smooth())
+        .connect("b", "a", Conv2d::new(2, 3, 3).bias(false).padding(1));
     Probe::new(&images, Mode::TRAIN, &[3, 1, 2, 4, 4])?.check_gradients("images")?;
     let nested = Recurrent::new(
         Sequential::new()
@@ -254,14 +254,14 @@ fn connections_that_do_not_fit_are_errors() {
             .expect_err("refused")
             .to_string()
     };
-    let unknown = trace(block(spiking).connect("d", "a", Linear::new(3, 3)));
+    let unknown = trace(block(spiking).connect("d", "a", Linear::new(3, 3).bias(false)));
     assert!(
         unknown.contains("no layer `d`") && unknown.contains("a, b, c"),
         "{unknown}"
     );
-    let twice = trace(block(spiking).connect("a", "a", Linear::new(3, 3)));
+    let twice = trace(block(spiking).connect("a", "a", Linear::new(3, 3).bias(false)));
     assert!(twice.contains("`a.from_a`"), "{twice}");
-    let shape = trace(block(spiking).connect("b", "a", Linear::new(2, 4)));
+    let shape = trace(block(spiking).connect("b", "a", Linear::new(2, 4).bias(false)));
     assert!(
         shape.contains("from `b` to `a`") && shape.contains("f32[1, 2, 4]"),
         "{shape}"
@@ -397,7 +397,7 @@ fn recurrent_layers_run_in_every_precision() -> Result<()> {
 
 fn block_of(features: usize) -> RecurrentBlock {
     RecurrentBlock::new()
-        .layer("a", Linear::new(features, 8), smooth())
+        .layer("a", Linear::new(features, 8).bias(false), smooth())
         .layer("b", Linear::new(8, 8).bias(true), smooth())
-        .connect("b", "a", Linear::new(8, 8))
+        .connect("b", "a", Linear::new(8, 8).bias(false))
 }

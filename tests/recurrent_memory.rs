@@ -23,7 +23,7 @@ fn fused() -> Sequential {
     Sequential::new()
         .add(RadLif::new(INPUTS, HIDDEN).normalize(false))
         .add(Rnn::new(lif(), HIDDEN, HIDDEN).bias(true))
-        .add(Linear::new(HIDDEN, 3))
+        .add(Linear::new(HIDDEN, 3).bias(false))
 }
 
 /// Two layers, which feed back through two products each: they stay loops.
@@ -31,11 +31,11 @@ fn looped() -> Sequential {
     let linear = || Linear::new(HIDDEN, HIDDEN).bias(true);
     let body = || Sequential::new().add(linear()).add(lif());
     Sequential::new()
-        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Linear::new(INPUTS, HIDDEN).bias(false))
         .add(Recurrent::new(body(), HIDDEN))
-        .add(Linear::new(HIDDEN, HIDDEN))
+        .add(Linear::new(HIDDEN, HIDDEN).bias(false))
         .add(Recurrent::new(body(), HIDDEN))
-        .add(Linear::new(HIDDEN, 3))
+        .add(Linear::new(HIDDEN, 3).bias(false))
 }
 
 /// Normalization over time, dropout at each step, a layer in both directions, the last step.
@@ -48,7 +48,7 @@ fn published() -> Sequential {
 
 /// Images through a block with feedback between two convolutions.
 fn images() -> Sequential {
-    feedback_block(lif()).add(Linear::new(32, 3))
+    feedback_block(lif()).add(Linear::new(32, 3).bias(false))
 }
 
 /// Compares two runs, of which one has sums of gradients in another order: the first update is nearly the same. Later

@@ -35,11 +35,13 @@ fn fused() -> Sequential {
 
 /// Layers whose bodies stay loops: a convolution with feedback, and two layers inside one container.
 fn looped() -> Sequential {
-    let body = Sequential::new().add(Linear::new(8, 8)).add(lif());
+    let body = Sequential::new()
+        .add(Linear::new(8, 8).bias(false))
+        .add(lif());
     feedback_block(lif())
-        .add(Linear::new(32, 8))
+        .add(Linear::new(32, 8).bias(false))
         .add(Recurrent::new(body, 8))
-        .add(Linear::new(8, 2))
+        .add(Linear::new(8, 2).bias(false))
 }
 
 fn networks() -> [(&'static str, &'static str, Sequential); 2] {

@@ -114,7 +114,9 @@ fn saving_often_or_seldom_does_not_change_the_result() -> Result<()> {
 
 #[test]
 fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
-    let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let net = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(784, 10).bias(false));
     let settings = Settings {
         optimizer: Sgd::new(1e30).into(),
         ..settings(1)
@@ -319,7 +321,7 @@ fn own() -> Custom {
         .add(Linear::new(784, 16).bias(true))
         .add(BatchNorm1d::new(16))
         .add(Plif::new(3.0))
-        .add(Linear::new(16, 10))
+        .add(Linear::new(16, 10).bias(false))
         .add(Lif::new(2.0));
     Custom(layers)
 }
@@ -519,7 +521,9 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
         optimizer: Sgd::new(1e30).into(),
         ..settings(1)
     };
-    let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let net = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(784, 10).bias(false));
     let trainer = Trainer::new(net, runs_away).folder(folder.path());
     assert!(trainer.force(true).fit(&data).is_err());
     assert_eq!(

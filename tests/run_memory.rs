@@ -407,12 +407,14 @@ fn a_pipelined_network_larger_than_any_memory_is_refused_without_its_weights() -
     let backend = device.clone() as Arc<dyn Backend>;
     let mut net = ModelPipeline::new()
         .append(
-            Sequential::new().add(Flatten).add(Linear::new(64, 1 << 20)),
+            Sequential::new()
+                .add(Flatten)
+                .add(Linear::new(64, 1 << 20).bias(false)),
             &backend,
         )
         .append(
             Sequential::new()
-                .add(Linear::new(1 << 20, 1 << 20))
+                .add(Linear::new(1 << 20, 1 << 20).bias(false))
                 .add(Lif::new(2.0)),
             &backend,
         );

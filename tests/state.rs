@@ -11,9 +11,9 @@ fn a_network_run_step_by_step_has_the_bits_of_the_network_run_at_once() -> Resul
         let mut store = VarStore::new(device::cpu()?);
         let compile = |time_steps: usize, store: &mut VarStore| -> Result<(Program, Traced)> {
             let net = Sequential::new()
-                .add(Linear::new(inputs, hidden))
+                .add(Linear::new(inputs, hidden).bias(false))
                 .add(Lif::new(2.0))
-                .add(Linear::new(hidden, 10))
+                .add(Linear::new(hidden, 10).bias(false))
                 .add(If::new());
             let cx = Context::new(Mode::STREAM, DType::F32);
             let x = cx

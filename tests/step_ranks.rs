@@ -20,7 +20,7 @@ const ACCUMULATED: usize = 2;
 
 fn network() -> Sequential {
     Sequential::new()
-        .add(Linear::new(INPUTS, 12))
+        .add(Linear::new(INPUTS, 12).bias(false))
         .add(Lif::new(2.0))
         .add(Linear::new(12, 2).bias(true))
 }

@@ -21,7 +21,8 @@ fn digits() -> Split {
 
 fn classifier(outputs: usize) -> Sequential {
     let flat = Sequential::new().add(Flatten);
-    flat.add(Linear::new(784, outputs)).add(Lif::new(2.0))
+    flat.add(Linear::new(784, outputs).bias(false))
+        .add(Lif::new(2.0))
 }
 
 fn settings() -> Settings {
@@ -109,7 +110,7 @@ fn scores_are_a_row_for_each_label() {
 fn linear(store: &mut VarStore, initialize: bool) -> Result<Program> {
     let cx = Context::new(Mode::EVAL, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [2, 1, 3]);
-    let y = cx.trace(&Linear::new(3, 2), x)?;
+    let y = cx.trace(&Linear::new(3, 2).bias(false), x)?;
     cx.tracer().output("y", &y);
     if initialize {
         store.initialize(&cx.traced(), DType::F32, 0)?;
@@ -206,11 +207,11 @@ fn traced(module: &dyn Module, shape: &[usize]) -> Result<Var> {
 #[test]
 fn two_modules_of_one_name_are_refused() {
     let named = |a: &str, b: &str| {
-        let net = Sequential::new().add_named(a, Linear::new(7, 7));
-        net.add_named(b, Linear::new(7, 7))
+        let net = Sequential::new().add_named(a, Linear::new(7, 7).bias(false));
+        net.add_named(b, Linear::new(7, 7).bias(false))
     };
-    let by_place = Sequential::new().add_named("1", Linear::new(7, 7));
-    for net in [named("a", "a"), by_place.add(Linear::new(7, 7))] {
+    let by_place = Sequential::new().add_named("1", Linear::new(7, 7).bias(false));
+    for net in [named("a", "a"), by_place.add(Linear::new(7, 7).bias(false))] {
         let error: LayerError = refused(traced(&net, &[4, 2, 7]));
         assert_eq!(error.layer, "sequential");
         assert!(
@@ -228,7 +229,7 @@ fn a_module_without_a_path_is_called_by_its_kind_alone() {
         error.layer
     };
     assert_eq!(layer(&Lif::new(2.0), &[7]), "lif");
-    assert_eq!(layer(&Linear::new(3, 2), &[4, 2, 7]), "linear");
-    let inside = Sequential::new().add(Linear::new(3, 2));
+    assert_eq!(layer(&Linear::new(3, 2).bias(false), &[4, 2, 7]), "linear");
+    let inside = Sequential::new().add(Linear::new(3, 2).bias(false));
     assert_eq!(layer(&inside, &[4, 2, 7]), "linear `0`");
 }

@@ -56,7 +56,9 @@ impl Size {
             low: 0.0,
             high: 0.3,
         };
-        let synapses = Linear::new(self.pixels, self.neurons).weight_init(uniform);
+        let synapses = Linear::new(self.pixels, self.neurons)
+            .bias(false)
+            .weight_init(uniform);
         let sum = WEIGHT_SUM / 784.0 * self.pixels as f64;
         let net = Plastic::new(synapses, Competition, TripletRule).normalize(sum);
         let cx = Context::new(mode, DType::F32);

@@ -58,7 +58,7 @@ fn network(options: &Options, method: Method) -> Box<dyn Module> {
         ..LeakyIntegrator::default()
     };
     let net = Sequential::new()
-        .add_named("input", Linear::new(inputs, options.neurons))
+        .add_named("input", Linear::new(inputs, options.neurons).bias(false))
         .add_named("neurons", recurrent)
         .add_named("filter", filter);
     Box::new(match (method, options.feedback) {

@@ -28,7 +28,7 @@ fn network(neuron: impl Fn() -> Box<dyn Module>) -> Sequential {
     Sequential::new()
         .add_named("fc1", Linear::new(PIXELS, HIDDEN).bias(true))
         .add_named("node1", neuron())
-        .add_named("fc2", Linear::new(HIDDEN, CLASSES))
+        .add_named("fc2", Linear::new(HIDDEN, CLASSES).bias(false))
         .add_named("node2", neuron())
 }
 

@@ -19,13 +19,14 @@ fn net() -> Sequential {
         .add(Conv2d::new(3, 3, 3).padding(1).bias(true))
         .add(of_channels())
         .add(Conv2d::new(3, 3, 1).bias(true));
-    let inner = Residual::new(Conv2d::new(3, 3, 1)).names("", "skip");
-    let strided = Residual::new(Sequential::new().add(Conv2d::new(3, 4, 3).padding(1).stride(2)))
-        .shortcut(
-            Sequential::new()
-                .add(Conv2d::new(3, 4, 1).stride(2))
-                .add(BatchNorm2d::new(4)),
-        );
+    let inner = Residual::new(Conv2d::new(3, 3, 1).bias(false)).names("", "skip");
+    let strided =
+        Residual::new(Sequential::new().add(Conv2d::new(3, 4, 3).bias(false).padding(1).stride(2)))
+            .shortcut(
+                Sequential::new()
+                    .add(Conv2d::new(3, 4, 1).bias(false).stride(2))
+                    .add(BatchNorm2d::new(4)),
+            );
     Sequential::new()
         .add(Conv2d::new(2, 3, 3).padding(1).bias(true))
         .add(half())

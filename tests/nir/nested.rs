@@ -22,7 +22,11 @@ fn behind(
     };
     let tensors = imported.tensors.clone();
     let net = Sequential::new()
-        .add(Linear::new(6, inputs).weight_init(Init::Uniform { bound: 3.0 }))
+        .add(
+            Linear::new(6, inputs)
+                .bias(false)
+                .weight_init(Init::Uniform { bound: 3.0 }),
+        )
         .add(more(inputs))
         .add_named("sub", imported.module);
     let mut own = crate::nir::exported::store(&net, &[6]);

@@ -214,12 +214,16 @@ fn layers_without_a_form_are_named() {
         ),
         (Box::new(Reshape::new([3, 24])), &image, "does not divide"),
         (
-            Box::new(Sequential::new().add(TimeMean).add(Linear::new(3, 2))),
+            Box::new(
+                Sequential::new()
+                    .add(TimeMean)
+                    .add(Linear::new(3, 2).bias(false)),
+            ),
             &[3],
             "behind the readout over time `TimeMean`",
         ),
         (
-            Box::new(Static(Linear::new(3, 2))),
+            Box::new(Static(Linear::new(3, 2).bias(false))),
             &[3],
             "the first time step only",
         ),
@@ -243,7 +247,11 @@ fn layers_without_a_form_are_named() {
             &[3],
             "each time step",
         ),
-        (Box::new(Dcls1d::new(3, 2, 5)), &[3], "no form in NIR"),
+        (
+            Box::new(Dcls1d::new(3, 2, 5).bias(false)),
+            &[3],
+            "no form in NIR",
+        ),
     ];
     for (layer, shape, reason) in cases {
         mentions(&refused(&named(layer), shape), &["node `layer", reason]);
@@ -259,7 +267,7 @@ fn a_module_of_ones_own_is_named_by_its_type() {
         }
     }
     let net = Sequential::new()
-        .add(Linear::new(3, 2))
+        .add(Linear::new(3, 2).bias(false))
         .add_named("twice", Doubled);
     mentions(
         &refused(&net, &[3]),
@@ -269,7 +277,7 @@ fn a_module_of_ones_own_is_named_by_its_type() {
 
 #[test]
 fn options_that_do_not_fit_are_named() {
-    let net = Sequential::new().add(Linear::new(3, 2));
+    let net = Sequential::new().add(Linear::new(3, 2).bias(false));
     let text = refused_with(&net, &[3], &ExportOptions::new([4]));
     mentions(
         &text,

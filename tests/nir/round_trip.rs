@@ -37,7 +37,9 @@ fn check_resets<N: NeuronExt + Clone + 'static>(name: &str, neuron: N) {
 
 #[test]
 fn voting_is_a_product() {
-    let linear = Linear::new(6, 8).weight_init(Init::Uniform { bound: 4.0 });
+    let linear = Linear::new(6, 8)
+        .bias(false)
+        .weight_init(Init::Uniform { bound: 4.0 });
     let net = Sequential::new()
         .add(linear)
         .add(If::new())
@@ -185,7 +187,7 @@ fn trained_constants_are_those_of_each_neuron() {
 #[test]
 fn images_pass_convolutions_batch_norm_and_pooling() {
     let net = Sequential::new()
-        .add(Conv2d::new(2, 4, 3).padding(1).stride(2))
+        .add(Conv2d::new(2, 4, 3).bias(false).padding(1).stride(2))
         .add(BatchNorm2d::new(4))
         .add(If::new())
         .add(AvgPool2d::new(2))
@@ -239,7 +241,7 @@ fn sequences_pass_convolutions_over_one_axis_and_delays() {
         .add(If::new())
         .add(FixedDelay::new([3]))
         .add(Flatten)
-        .add(Linear::new(4 * 9, 6))
+        .add(Linear::new(4 * 9, 6).bias(false))
         .add(Lif::new(2.0).v_threshold(0.2));
     let own = store(&net, &[2, 9]);
     check("one axis", &net, own, &[2, 9], true);
@@ -252,13 +254,13 @@ fn recurrent_layers_are_cycles() {
         (
             "recurrent",
             Sequential::new()
-                .add(Linear::new(6, 8))
+                .add(Linear::new(6, 8).bias(false))
                 .add(Recurrent::new(lif(), 8)),
         ),
         (
             "feedback with bias and without a diagonal",
             Sequential::new()
-                .add(Linear::new(6, 8))
+                .add(Linear::new(6, 8).bias(false))
                 .add(Recurrent::through(
                     lif(),
                     Feedback::new(8)
@@ -271,7 +273,7 @@ fn recurrent_layers_are_cycles() {
             "rnn",
             Sequential::new()
                 .add(Rnn::new(lif(), 6, 8).bias(true))
-                .add_named("input", Linear::new(8, 3))
+                .add_named("input", Linear::new(8, 3).bias(false))
                 .add(Lif::new(2.0).fires(false)),
         ),
     ];

@@ -21,11 +21,11 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
 /// The result of the appended modules as one network on one device.
 fn expected(x: &Tensor) -> Result<Tensor> {
     let net = Sequential::new()
-        .add(Linear::new(6, 9))
+        .add(Linear::new(6, 9).bias(false))
         .add(Lif::new(2.0).v_threshold(0.2))
         .add(
             Sequential::new()
-                .add(Linear::new(9, 4))
+                .add(Linear::new(9, 4).bias(false))
                 .add(Lif::new(2.0).v_threshold(0.2)),
         );
     let cx = Context::new(Mode::EVAL, DType::F32);
@@ -66,7 +66,7 @@ fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
     let devices = devices(3)?;
     let mut net = ModelPipeline::new()
         .append(Flatten, &devices[0])
-        .append(Linear::new(6, 4), &devices[1])
+        .append(Linear::new(6, 4).bias(false), &devices[1])
         .append(Lif::new(2.0).v_threshold(0.2), &devices[2]);
     let x = sequence(10, 7);
     let before = net.forward(&x, 3)?;

@@ -22,7 +22,7 @@ fn fused() -> Case {
                     .neuron(|cell| cell.v_threshold(0.02)),
             )
             .add(Rnn::new(lif(), 12, 10))
-            .add(Linear::new(10, CLASSES))
+            .add(Linear::new(10, CLASSES).bias(false))
             .add(lif()),
     );
     case
@@ -32,18 +32,20 @@ fn fused() -> Case {
 fn looped() -> Case {
     let mut case = linear();
     let block = RecurrentBlock::new()
-        .layer("a", Conv2d::new(1, 3, 3).padding(1), lif())
+        .layer("a", Conv2d::new(1, 3, 3).bias(false).padding(1), lif())
         .layer("b", Conv2d::new(3, 2, 1).bias(true), lif())
-        .connect("b", "a", Conv2d::new(2, 3, 3).padding(1))
-        .connect("a", "a", Conv2d::new(3, 3, 1));
-    let body = Sequential::new().add(Linear::new(8, 8)).add(lif());
+        .connect("b", "a", Conv2d::new(2, 3, 3).bias(false).padding(1))
+        .connect("a", "a", Conv2d::new(3, 3, 1).bias(false));
+    let body = Sequential::new()
+        .add(Linear::new(8, 8).bias(false))
+        .add(lif());
     case.module = Arc::new(
         Sequential::new()
             .add(block)
             .add(Flatten)
-            .add(Linear::new(32, 8))
+            .add(Linear::new(32, 8).bias(false))
             .add(Recurrent::new(body, 8))
-            .add(Linear::new(8, CLASSES))
+            .add(Linear::new(8, CLASSES).bias(false))
             .add(lif()),
     );
     case

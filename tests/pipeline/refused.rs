@@ -56,7 +56,7 @@ fn a_network_that_needs_all_steps_at_once_is_not_split_in_time() -> Result<()> {
     case.module = Arc::new(
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(16, CLASSES))
+            .add(Linear::new(16, CLASSES).bias(false))
             .add(Psn::default()),
     );
     let mut spread = Spread::of(&[2], 4, PipelineSchedule::Auto);
@@ -78,7 +78,7 @@ fn modules_that_count_all_steps_are_not_split_in_time() -> Result<()> {
     step_loop.module = Arc::new(
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(16, CLASSES))
+            .add(Linear::new(16, CLASSES).bias(false))
             .add(GatedLif::default()),
     );
     for case in [early, step_loop] {

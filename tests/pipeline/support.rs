@@ -57,11 +57,11 @@ pub struct Case {
 pub fn linear() -> Case {
     let module = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(16, 12))
+        .add(Linear::new(16, 12).bias(false))
         .add(Lif::new(2.0).v_threshold(0.2))
-        .add(Linear::new(12, 10))
+        .add(Linear::new(12, 10).bias(false))
         .add(Plif::new(2.0).v_threshold(0.2))
-        .add(Linear::new(10, CLASSES))
+        .add(Linear::new(10, CLASSES).bias(false))
         .add(Lif::new(2.0).v_threshold(0.2));
     Case {
         module: Arc::new(module),
@@ -83,10 +83,10 @@ pub fn drawing() -> Case {
     case.module = Arc::new(
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(16, 10))
+            .add(Linear::new(16, 10).bias(false))
             .add(Dropout::new(0.5))
             .add(Lif::new(2.0).v_threshold(0.2))
-            .add(Linear::new(10, CLASSES))
+            .add(Linear::new(10, CLASSES).bias(false))
             .add(Dropout::new(0.5))
             .add(Lif::new(2.0).v_threshold(0.2)),
     );
@@ -266,11 +266,11 @@ pub fn assert_evaluates_as_one_device(
 pub fn seeds_pipeline(devices: &[Arc<dyn Backend>]) -> ModelPipeline {
     let last = devices.len() - 1;
     ModelPipeline::new()
-        .append(Linear::new(6, 9), &devices[0])
+        .append(Linear::new(6, 9).bias(false), &devices[0])
         .append(Lif::new(2.0).v_threshold(0.2), &devices[1.min(last)])
         .append(
             Sequential::new()
-                .add(Linear::new(9, 4))
+                .add(Linear::new(9, 4).bias(false))
                 .add(Lif::new(2.0).v_threshold(0.2)),
             &devices[2.min(last)],
         )

@@ -19,8 +19,12 @@ impl Module for Unflatten {
 /// `[T, N, 16] → [T, N, 32]`
 pub fn feedback_block(neuron: impl Module + Clone + 'static) -> Sequential {
     let block = RecurrentBlock::new()
-        .layer("a", Conv2d::new(1, 3, 3).padding(1), neuron.clone())
+        .layer(
+            "a",
+            Conv2d::new(1, 3, 3).bias(false).padding(1),
+            neuron.clone(),
+        )
         .layer("b", Conv2d::new(3, 2, 1).bias(true), neuron)
-        .connect("b", "a", Conv2d::new(2, 3, 3).padding(1));
+        .connect("b", "a", Conv2d::new(2, 3, 3).bias(false).padding(1));
     Sequential::new().add(Unflatten).add(block).add(Flatten)
 }

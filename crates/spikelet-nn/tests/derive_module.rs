@@ -17,7 +17,7 @@ impl Net {
         Self {
             trunk: layer(4),
             blocks: (0..blocks).map(|_| layer(8)).collect(),
-            head: Linear::new(8, 3),
+            head: Linear::new(8, 3).bias(false),
             steps: 5,
         }
     }
@@ -76,7 +76,9 @@ impl TwoHeads {
 }
 
 fn layer(inputs: usize) -> Sequential {
-    Sequential::new().add(Linear::new(inputs, 8)).add(If::new())
+    Sequential::new()
+        .add(Linear::new(inputs, 8).bias(false))
+        .add(If::new())
 }
 
 fn context() -> (Context, Var) {
@@ -107,7 +109,7 @@ fn paths_of_parameters_are_the_fields() -> Result<()> {
     let outer = Around {
         inner: Net::new(0),
         pair: [If::new(), If::new()],
-        last: Box::new(Linear::new(3, 1)),
+        last: Box::new(Linear::new(3, 1).bias(false)),
     };
     let nested = Sequential::new().add(outer);
     assert_eq!(nested.forward(&cx, &x)?.shape(), [5, 2, 1]);
@@ -138,8 +140,8 @@ fn a_type_with_two_outputs_has_children_without_being_a_module() -> Result<()> {
     let (cx, x) = context();
     let net = TwoHeads {
         trunk: Net::new(0),
-        class: Linear::new(3, 7),
-        speed: Linear::new(3, 1),
+        class: Linear::new(3, 7).bias(false),
+        speed: Linear::new(3, 1).bias(false),
     };
     let [class, speed] = net.forward(&cx, &x)?;
     assert_eq!((class.shape()[2], speed.shape()[2]), (7, 1));
@@ -149,7 +151,7 @@ fn a_type_with_two_outputs_has_children_without_being_a_module() -> Result<()> {
 
 #[test]
 fn the_printed_tree_has_the_children() {
-    let linear = || Sequential::new().add(Linear::new(8, 8));
+    let linear = || Sequential::new().add(Linear::new(8, 8).bias(false));
     let net = Net {
         trunk: Sequential::new().add(Flatten),
         blocks: vec![linear(), linear()],

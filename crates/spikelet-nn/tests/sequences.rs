@@ -12,7 +12,7 @@ const LENGTHS: [usize; 4] = [9, 4, 1, 7];
 fn network() -> Sequential {
     Sequential::new()
         .add(Rnn::new(Lif::new(2.0).v_threshold(0.2), INPUTS, 8))
-        .add(DelayedLinear::new(8, 6, 3))
+        .add(DelayedLinear::new(8, 6, 3).bias(false))
         .add(Lif::new(3.0).v_threshold(0.1))
 }
 
@@ -27,7 +27,7 @@ fn delayed() -> Sequential {
     });
     let neuron = || Lif::new(2.0).v_threshold(0.2);
     Sequential::new()
-        .add(Dcls1d::new(INPUTS, 8, 5))
+        .add(Dcls1d::new(INPUTS, 8, 5).bias(false))
         .add(BatchNorm1d::new(8))
         .add(neuron())
         .add(adapted)

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 fn net() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 10))
+        .add(Linear::new(784, 10).bias(false))
         .add(Lif::new(2.0))
 }
 

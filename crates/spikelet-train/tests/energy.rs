@@ -51,7 +51,12 @@ fn step() -> Step<'static> {
     let net = Sequential::new()
         .add(Conv2d::new(1, 2, 3).stride(2).padding(1).bias(true))
         .add(neuron())
-        .add(Conv2d::new(2, 4, [3, 2]).padding([1, 0]).groups(2))
+        .add(
+            Conv2d::new(2, 4, [3, 2])
+                .bias(false)
+                .padding([1, 0])
+                .groups(2),
+        )
         .add(neuron())
         .add(Flatten)
         .add(Linear::new(48, 6).bias(true))

@@ -23,12 +23,12 @@ fn gestures(frames: &FrameSettings, steps: usize) -> Split {
 
 fn network() -> Sequential {
     Sequential::new()
-        .add(Conv2d::new(2, 4, 3).stride(2))
+        .add(Conv2d::new(2, 4, 3).bias(false).stride(2))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0))
         .add(MaxPool2d::new(2))
         .add(Flatten)
-        .add(Linear::new(4 * 8 * 8, 10))
+        .add(Linear::new(4 * 8 * 8, 10).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -91,7 +91,7 @@ fn time_steps_beyond_a_recording_do_not_count_in_its_scores() -> Result<()> {
     let scores = |steps: usize| -> Result<Vec<f64>> {
         let net = Sequential::new()
             .add(Flatten)
-            .add(Linear::new(2 * 34 * 34, 10))
+            .add(Linear::new(2 * 34 * 34, 10).bias(false))
             .add(Lif::new(2.0).v_threshold(0.2));
         let mut settings = Settings {
             epochs: 1,

@@ -43,7 +43,7 @@ struct Run {
 impl Run {
     fn new(seed: u64) -> Result<Self> {
         let net = Sequential::new()
-            .add(Conv2d::new(1, 4, 3).stride(3))
+            .add(Conv2d::new(1, 4, 3).bias(false).stride(3))
             .add(BatchNorm2d::new(4))
             .add(Lif::new(2.0))
             .add(Dropout::new(0.2))

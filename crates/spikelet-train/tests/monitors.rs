@@ -13,7 +13,7 @@ fn step(samples: usize) -> Step<'static> {
         .add(Flatten)
         .add(Linear::new(784, 20).bias(true))
         .add(Lif::new(1.5))
-        .add(Linear::new(20, 10))
+        .add(Linear::new(20, 10).bias(false))
         .add(Lif {
             common: Common {
                 v_threshold: 0.5,

@@ -20,11 +20,12 @@ const CLASSES: usize = 10;
 
 fn net() -> Sequential {
     Sequential::new()
-        .add(Conv2d::new(1, C, 3).stride(2).padding(1))
+        .add(Conv2d::new(1, C, 3).bias(false).stride(2).padding(1))
         .add(BatchNorm2d::new(C))
         .add(Lif::new(1.5))
         .add(
             Conv2d::new(C, C, [3, 2])
+                .bias(false)
                 .stride([1, 3])
                 .padding([1, 0])
                 .groups(2),
@@ -309,7 +310,7 @@ fn recurrent_layers_and_neurons_alone_are_counted() -> Result<()> {
     let net = Sequential::new()
         .add(Flatten)
         .add(Lif::new(2.0))
-        .add(Linear::new(784, 10))
+        .add(Linear::new(784, 10).bias(false))
         .add(Recurrent::new(If::new(), 10));
     let digits = synthetic::digits_of(3, 8, 10).test;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);

@@ -387,7 +387,11 @@ fn runs_with_an_optimizer_without_a_name_in_files_are_continued() -> Result<()> 
         schedule: LrSchedule::default(),
         ..Settings::default()
     };
-    let net = || Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let net = || {
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(784, 10).bias(false))
+    };
     let scores = net();
     let step = Step::new(|cx, inputs| {
         let scores = scores.forward(cx, &inputs["images"].repeat_over_time(1))?;

@@ -33,9 +33,9 @@ fn f32s(values: &[f64]) -> Vec<f32> {
 
 fn step() -> Step<'static> {
     let net = Sequential::new()
-        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Linear::new(INPUTS, HIDDEN).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(HIDDEN, CLASSES))
+        .add(Linear::new(HIDDEN, CLASSES).bias(false))
         .add(If::new());
     Step::new(move |cx: &Context, inputs: &Inputs| {
         let x = inputs["x"].repeat_over_time(T);
@@ -228,10 +228,10 @@ fn rates_of_the_monitors_equal_a_count_over_the_written_spikes() -> Result<()> {
 
 fn classifier() -> (Sequential, Arc<dyn Dataset>, Settings) {
     let net = Sequential::new()
-        .add_named("conv", Conv2d::new(1, 2, 3).stride(3))
+        .add_named("conv", Conv2d::new(1, 2, 3).bias(false).stride(3))
         .add_named("if", If::new())
         .add(Flatten)
-        .add_named("fc", Linear::new(162, 10))
+        .add_named("fc", Linear::new(162, 10).bias(false))
         .add_named("lif", Lif::new(2.0));
     let settings = Settings {
         time_steps: T,
@@ -324,7 +324,7 @@ fn values_without_a_form_are_left_out_and_named() -> Result<()> {
         .add_named("both", RadLif::new(49, 4).bidirectional(true))
         .add_named("lif", Lif::new(2.0))
         .add_named("liaf", Liaf::default())
-        .add_named("fc", Linear::new(8, 10));
+        .add_named("fc", Linear::new(8, 10).bias(false));
     let settings = Settings {
         time_steps: T,
         ..Settings::default()
@@ -463,7 +463,7 @@ fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
         ..LeakyIntegrator::default()
     };
     let net = Sequential::new()
-        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Linear::new(INPUTS, HIDDEN).bias(false))
         .add(integrator);
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
         let y = net.forward(cx, &inputs["x"])?;

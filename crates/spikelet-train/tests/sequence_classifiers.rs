@@ -262,7 +262,7 @@ fn reports_have_the_confusion_matrix_of_sequences_or_of_their_labeled_steps() ->
         (counted.as_str(), all),
         ("sequences", data.test.len() as f64)
     );
-    let (counted, all) = confusion(&labeled(), Linear::new(3, 3))?;
+    let (counted, all) = confusion(&labeled(), Linear::new(3, 3).bias(false))?;
     assert_eq!((counted.as_str(), all), ("labeled time steps", 5.0));
     Ok(())
 }

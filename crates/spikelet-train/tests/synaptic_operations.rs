@@ -17,7 +17,7 @@ const N: usize = 23;
 fn linear() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 30))
+        .add(Linear::new(784, 30).bias(false))
         .add(Lif::new(1.5))
         .add(Linear::new(30, 10).bias(true))
 }
@@ -25,23 +25,29 @@ fn linear() -> Sequential {
 /// Convolutions whose windows reach over the boundaries, or leave elements of the input out.
 fn convolutional() -> Sequential {
     Sequential::new()
-        .add(Conv2d::new(1, 4, 3).stride(2).padding(1))
+        .add(Conv2d::new(1, 4, 3).bias(false).stride(2).padding(1))
         .add(If::new())
         .add(
             Conv2d::new(4, 6, [3, 2])
+                .bias(false)
                 .stride([1, 3])
                 .padding([2, 0])
                 .groups(2),
         )
         .add(If::new())
-        .add(Conv2d::new(6, 4, 2).dilation([3, 2]).stride(2))
+        .add(Conv2d::new(6, 4, 2).bias(false).dilation([3, 2]).stride(2))
         .add(If::new())
         .add(
-            ConvTransposed2d::new(Conv2d::new(4, 2, 3).stride([2, 3]).padding([0, 1]))
-                .output_padding([1, 0]),
+            ConvTransposed2d::new(
+                Conv2d::new(4, 2, 3)
+                    .bias(false)
+                    .stride([2, 3])
+                    .padding([0, 1]),
+            )
+            .output_padding([1, 0]),
         )
         .add(Flatten)
-        .add(Linear::new(128, 10))
+        .add(Linear::new(128, 10).bias(false))
 }
 
 /// A step of a network without the number of samples.
@@ -158,7 +164,7 @@ fn other_precisions_and_spikes_of_an_encoder_are_counted_alike() -> Result<()> {
 
 #[test]
 fn a_layer_that_runs_twice_has_the_sum() -> Result<()> {
-    let net = Linear::new(6, 6);
+    let net = Linear::new(6, 6).bias(false);
     let step = Step::new(move |cx: &Context, inputs: &Inputs| {
         let call = |x: &Var| cx.child("fc", |cx| net.forward(cx, x));
         let positive =
@@ -183,7 +189,7 @@ fn a_layer_that_runs_twice_has_the_sum() -> Result<()> {
 
 /// The evaluation of a linear layer with ones as inputs.
 fn of_ones(inputs: usize, outputs: usize, samples: usize, steps: usize) -> Result<EpochMetrics> {
-    let net = Linear::new(inputs, outputs);
+    let net = Linear::new(inputs, outputs).bias(false);
     let step = Step::new(move |cx: &Context, given: &Inputs| {
         let y = cx.child("fc", |cx| {
             net.forward(cx, &given["x"].repeat_over_time(steps))

@@ -14,9 +14,9 @@ use std::sync::Arc;
 fn net() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 24))
+        .add(Linear::new(784, 24).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(24, 10))
+        .add(Linear::new(24, 10).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -196,7 +196,9 @@ fn data_that_is_not_images_of_classes_is_refused() -> Result<()> {
     let data = Loaders::new(DataLoader::new(Arc::new(table), config)?);
     let refused = Trainer::new(net(), settings()).fit(&data);
     assert!(matches!(refused, Err(Error::Invalid { what, .. }) if what == "data"));
-    let nine = Sequential::new().add(Flatten).add(Linear::new(784, 9));
+    let nine = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(784, 9).bias(false));
     let error = Trainer::new(nine, settings())
         .fit(&digits())
         .expect_err("nine scores");

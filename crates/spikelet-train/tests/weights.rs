@@ -61,7 +61,7 @@ fn spikingjelly_has_trained_constants_only() {
         .add(BatchNorm2d::new(2))
         .add(Plif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(8, 3))
+        .add(Linear::new(8, 3).bias(false))
         .add(Lif::new(3.0).trainable("tau", Trainable::default().above(1.0)))
         .add(Recurrent::through(
             Klif::default(),
@@ -106,10 +106,10 @@ fn snntorch_has_all_constants() {
     let trained = RLeakyCell::default()
         .trainable("beta", Trainable::new(Granularity::Channel).clamp(0.0, 1.0));
     let net = Sequential::new()
-        .add_named("conv", Conv2d::new(1, 2, 3))
+        .add_named("conv", Conv2d::new(1, 2, 3).bias(false))
         .add_named("lif1", trained)
         .add_named("flatten", Flatten)
-        .add_named("fc", Linear::new(8, 3))
+        .add_named("fc", Linear::new(8, 3).bias(false))
         .add_named(
             "lif2",
             Recurrent::through(RSynapticCell::default(), Feedback::new(3)),
@@ -198,7 +198,7 @@ fn sparch_counts_layers_and_has_a_row_for_each_sender() {
 #[test]
 fn neurons_and_constants_that_do_not_fit_are_named() {
     let net = Sequential::new()
-        .add(Linear::new(4, 3))
+        .add(Linear::new(4, 3).bias(false))
         .add_named("adlif", SeAdLifCell::default());
     let map = WeightMap::new(Framework::SnnTorch, &net, &[4, 1, 4]).expect("a map");
     let own = tensors(&map);
@@ -215,7 +215,9 @@ fn neurons_and_constants_that_do_not_fit_are_named() {
 
     // A trained constant that SpikingJelly does not train.
     let lif = Lif::new(2.0).trainable("v_threshold", Trainable::default());
-    let net = Sequential::new().add(Linear::new(4, 3)).add(lif);
+    let net = Sequential::new()
+        .add(Linear::new(4, 3).bias(false))
+        .add(lif);
     let map = WeightMap::new(Framework::SpikingJelly, &net, &[4, 1, 4]).expect("a map");
     let own = tensors(&map);
     let error = map
@@ -232,7 +234,7 @@ fn neurons_and_constants_that_do_not_fit_are_named() {
             ..RLeakyCell::default()
         };
         Sequential::new()
-            .add_named("fc", Linear::new(4, 3))
+            .add_named("fc", Linear::new(4, 3).bias(false))
             .add_named("lif", cell)
     };
     let (weights, _) = exported(Framework::SnnTorch, &net(0.5), &[4, 1, 4]);

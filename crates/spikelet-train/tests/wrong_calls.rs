@@ -16,7 +16,7 @@ use std::sync::Arc;
 fn net(outputs: usize) -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, outputs))
+        .add(Linear::new(784, outputs).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -53,7 +53,7 @@ fn store() -> VarStore {
 
 /// A step that classifies vectors of three numbers.
 fn step() -> Step<'static> {
-    let net = Linear::new(3, 4);
+    let net = Linear::new(3, 4).bias(false);
     Step::new(move |cx, inputs| {
         let scores = net.forward(cx, &inputs["x"].unsqueeze(0))?.mean(&[0]);
         let loss = loss::cross_entropy(&scores, &inputs["labels"]);
@@ -78,7 +78,7 @@ fn run(x: &[f32], labels: &[i64]) -> Result<()> {
 
 /// A step whose function returns this.
 fn returning(outputs: fn(&Var) -> Outputs) -> Result<()> {
-    let net = Linear::new(3, 4);
+    let net = Linear::new(3, 4).bias(false);
     let step = Step::new(|cx, inputs| Ok(outputs(&net.forward(cx, &inputs["x"].unsqueeze(0))?)))
         .input("x", DType::F32, [3])
         .optimizer(Adam::default());
@@ -195,7 +195,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
         ),
         (
             "another size",
-            Trainer::new(Linear::new(7, 10), settings())
+            Trainer::new(Linear::new(7, 10).bias(false), settings())
                 .fit(&digits())
                 .map(drop),
             "7",
@@ -217,7 +217,9 @@ fn wrong_calls_are_answered_with_what_to_do() {
                     time_steps: 3,
                     ..settings()
                 };
-                Trainer::new(Linear::new(4, 2), own).fit(&data).map(drop)
+                Trainer::new(Linear::new(4, 2).bias(false), own)
+                    .fit(&data)
+                    .map(drop)
             }),
             "encoder",
         ),
@@ -301,7 +303,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
         (
             "no optimizer",
             {
-                let net = Linear::new(3, 4);
+                let net = Linear::new(3, 4).bias(false);
                 let bare = Step::new(|cx, inputs| {
                     Ok(net.forward(cx, &inputs["x"].unsqueeze(0))?.mean_all())
                 })
@@ -330,7 +332,7 @@ fn wrong_calls_are_answered_with_what_to_do() {
         (
             "an unknown input",
             {
-                let net = Linear::new(3, 4);
+                let net = Linear::new(3, 4).bias(false);
                 let other = Step::new(|cx, inputs| Ok(net.forward(cx, &inputs["y"])?.mean_all()))
                     .input("x", DType::F32, [3])
                     .optimizer(Adam::default());

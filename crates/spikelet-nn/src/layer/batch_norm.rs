@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// ```
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
-///     .add(Conv2d::new(1, 8, 3).padding(1))
+///     .add(Conv2d::new(1, 8, 3).bias(false).padding(1))
 ///     .add(BatchNorm2d::new(8))
 ///     .add(If::new())
 ///     .add(MaxPool2d::new(2));
@@ -142,7 +142,7 @@ impl<const D: usize> BatchNorm<D> {
     ///
     /// ```
     /// use spikelet_nn::prelude::*;
-    /// let net = Sequential::new().add(Linear::new(20, 16)).add(BatchNorm1d::new(16).each_step(true));
+    /// let net = Sequential::new().add(Linear::new(20, 16).bias(false)).add(BatchNorm1d::new(16).each_step(true));
     /// let cx = Context::new(Mode::TRAIN, DType::F32);
     /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
     /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 16]);

@@ -22,7 +22,7 @@ use spikelet_schema::Schema;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[out, in / groups, kernel…]` | uniform, bound 1/√(in / groups · kernel) (PyTorch's default), or [`weight_init`](Self::weight_init) |
-/// | `bias` | `[out]` | PyTorch's default; only with `bias(true)` |
+/// | `bias` | `[out]` | PyTorch's default; not with `bias(false)` |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -64,7 +64,7 @@ pub type Conv2d = Conv<2>;
 pub type Conv3d = Conv<3>;
 
 impl<const D: usize> Conv<D> {
-    /// A convolution with a window of `kernel` and a stride of 1, without padding and bias.
+    /// A convolution with a window of `kernel` and a stride of 1, with bias, without padding.
     pub fn new(inputs: usize, outputs: usize, kernel: impl Sizes<D>) -> Self {
         Self {
             inputs,
@@ -74,7 +74,7 @@ impl<const D: usize> Conv<D> {
             padding: [0; D],
             dilation: [1; D],
             groups: 1,
-            bias: false,
+            bias: true,
             weight_init: None,
             bias_init: None,
         }
@@ -190,7 +190,7 @@ impl<const D: usize> Module for Conv<D> {
 
 /// Convolution over one, two or three axes.
 ///
-/// `{ conv = 128, kernel = 3, padding = 1 }`
+/// `{ conv = 128, kernel = 3, padding = 1, bias = false }`
 #[derive(Debug, Schema)]
 #[schema(name = "conv")]
 pub(crate) struct ConvKeys {
@@ -216,6 +216,7 @@ pub(crate) struct ConvKeys {
     #[schema(default = 1, from = 1, to = Layers::MAX_SIZE)]
     groups: usize,
     /// Whether there is a bias.
+    #[schema(default = true)]
     bias: bool,
     #[schema(flatten)]
     init: InitKeys,

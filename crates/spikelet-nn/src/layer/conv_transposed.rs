@@ -19,7 +19,7 @@ use spikelet_schema::Schema;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[in, out / groups, kernel…]` | uniform, bound 1/√(out / groups · kernel) (PyTorch's default), or the [`weight_init`](Conv::weight_init) of `conv` |
-/// | `bias` | `[out]` | the same; only with `bias(true)` |
+/// | `bias` | `[out]` | the same; not with `bias(false)` |
 ///
 /// ```
 /// use spikelet_nn::layer::ConvTransposed2d;

@@ -21,7 +21,7 @@ use spikelet_schema::Schema;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[out, in]` | uniform, bound 1/√in (PyTorch's default), or [`weight_init`](Self::weight_init) |
-/// | `bias` | `[out]` | the same, or [`bias_init`](Self::bias_init); only with `bias(true)` |
+/// | `bias` | `[out]` | the same, or [`bias_init`](Self::bias_init); not with `bias(false)` |
 ///
 /// For spikes, the product is a sum of the weight rows of the features that fired.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,12 +39,12 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer without bias, as is common in networks of spiking neurons.
+    /// A layer with bias.
     pub fn new(inputs: usize, outputs: usize) -> Self {
         Self {
             inputs,
             outputs,
-            bias: false,
+            bias: true,
             weight_init: None,
             bias_init: None,
         }
@@ -132,7 +132,7 @@ impl Module for Linear {
 
 /// Fully connected layer.
 ///
-/// `{ linear = 10 }`, `{ linear = 10, bias = true }`
+/// `{ linear = 10 }`, `{ linear = 10, bias = false }`
 #[derive(Debug, Schema)]
 #[schema(name = "linear")]
 pub(crate) struct LinearKeys {
@@ -143,6 +143,7 @@ pub(crate) struct LinearKeys {
     #[schema(from = 1, to = Layers::MAX_SIZE)]
     inputs: Option<usize>,
     /// Whether there is a bias.
+    #[schema(default = true)]
     bias: bool,
     #[schema(flatten)]
     init: InitKeys,
@@ -150,7 +151,7 @@ pub(crate) struct LinearKeys {
 
 impl LayerKeys for LinearKeys {
     const OTHER_NAMES: &[&str] = &["fc", "dense"];
-    const EXAMPLE: (&[usize], &str) = (&[8], "{ linear = 6, bias = true }");
+    const EXAMPLE: (&[usize], &str) = (&[8], "{ linear = 6, bias = false }");
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let module = self.module(layer, b)?;

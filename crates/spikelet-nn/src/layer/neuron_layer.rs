@@ -40,7 +40,7 @@ impl<N> NeuronLayerParts<N> {
     /// A linear layer without bias and a neuron.
     pub fn new(inputs: usize, features: usize, neuron: N) -> Self {
         Self {
-            linear: Linear::new(inputs, features),
+            linear: Linear::new(inputs, features).bias(false),
             norm: None,
             neuron,
             feedback: None,

@@ -44,7 +44,7 @@ impl WeightShape {
 /// ```
 /// use spikelet_nn::layer::Pointwise;
 /// use spikelet_nn::prelude::*;
-/// let map = Pointwise::new(48, 96).bias(true);
+/// let map = Pointwise::new(48, 96);
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 48, 8, 8]);
 /// assert_eq!(cx.trace(&map, x)?.shape(), [4, 2, 96, 8, 8]);
@@ -67,12 +67,12 @@ pub struct Pointwise {
 }
 
 impl Pointwise {
-    /// A map without bias.
+    /// A map with bias.
     pub fn new(inputs: usize, outputs: usize) -> Self {
         Self {
             inputs,
             outputs,
-            bias: false,
+            bias: true,
             shape: WeightShape::default(),
             weight_init: None,
             bias_init: None,
@@ -116,7 +116,7 @@ impl Module for Pointwise {
 
 /// The same linear map of the channels at each position.
 ///
-/// `{ pointwise = 96, bias = true, weights = "conv1d" }`
+/// `{ pointwise = 96, bias = false, weights = "conv1d" }`
 #[derive(Debug, Schema)]
 #[schema(name = "pointwise")]
 pub(crate) struct PointwiseKeys {
@@ -124,6 +124,7 @@ pub(crate) struct PointwiseKeys {
     #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
     channels: usize,
     /// Whether there is a bias.
+    #[schema(default = true)]
     bias: bool,
     /// The shape of the weights, as of the layer of which they are in other programs: `linear`, `conv1d` or `conv2d`.
     weights: Option<WeightShape>,

@@ -47,7 +47,7 @@ impl RandomFeedback {
     /// A layer without bias, with fixed feedback weights.
     pub fn new(inputs: usize, outputs: usize) -> Self {
         Self {
-            linear: Linear::new(inputs, outputs),
+            linear: Linear::new(inputs, outputs).bias(false),
             adaptive: false,
         }
     }

@@ -46,7 +46,7 @@ pub struct Recurrent {
 impl Recurrent {
     /// A neuron, or another module with a state, whose `features` outputs are fed back through a weight matrix.
     pub fn new(neuron: impl Module + 'static, features: usize) -> Self {
-        Self::through(neuron, Linear::new(features, features))
+        Self::through(neuron, Linear::new(features, features).bias(false))
     }
 
     /// The same with another feedback module, such as a convolution with outputs of the shape of its inputs.

@@ -37,7 +37,7 @@ pub enum Join {
 /// ```
 /// use spikelet_nn::prelude::*;
 /// let block = Residual::new(
-///     Sequential::new().add(Conv2d::new(8, 8, 3).padding(1)).add(BatchNorm2d::new(8)).add(If::new()),
+///     Sequential::new().add(Conv2d::new(8, 8, 3).bias(false).padding(1)).add(BatchNorm2d::new(8)).add(If::new()),
 /// );
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
@@ -102,7 +102,7 @@ impl Residual {
     ///
     /// ```
     /// use spikelet_nn::prelude::*;
-    /// let conv = Sequential::new().add(Conv2d::new(8, 8, 3).padding(1)).add(BatchNorm2d::new(8)).add(If::new());
+    /// let conv = Sequential::new().add(Conv2d::new(8, 8, 3).bias(false).padding(1)).add(BatchNorm2d::new(8)).add(If::new());
     /// let cx = Context::new(Mode::TRAIN, DType::F32);
     /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
     /// let y = cx.trace(&Residual::new(conv).stochastic_depth(0.1), x)?;

@@ -45,7 +45,7 @@ impl Rnn {
     /// A layer of `hidden` neurons with `inputs` inputs.
     pub fn new(neuron: impl Module + 'static, inputs: usize, hidden: usize) -> Self {
         Self {
-            input: Linear::new(inputs, hidden),
+            input: Linear::new(inputs, hidden).bias(false),
             recurrent: Recurrent::new(neuron, hidden),
         }
     }

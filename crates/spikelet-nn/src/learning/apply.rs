@@ -40,7 +40,7 @@ pub struct RuleResults {
 }
 
 impl RuleResults {
-    /// The weight after the change, multiplied by `learning_rate`, without a gradient. A weight that changes is clamped to
+    /// The weight after the change, multiplied by `lr`, without a gradient. A weight that changes is clamped to
     /// the bounds.
     ///
     /// ```
@@ -56,18 +56,18 @@ impl RuleResults {
     /// })?;
     /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
-    pub fn applied(&self, weight: &Var, learning_rate: f64, bounds: Option<[f64; 2]>) -> Var {
+    pub fn applied(&self, weight: &Var, lr: f64, bounds: Option<[f64; 2]>) -> Var {
         let dtype = weight.ty().dtype;
         if let Some(factors) = &self.factors {
-            let scaled = factors.iter().map(|[post, pre]| match learning_rate {
+            let scaled = factors.iter().map(|[post, pre]| match lr {
                 1.0 => [post.clone(), pre.clone()],
-                _ => [post * learning_rate, pre.clone()],
+                _ => [post * lr, pre.clone()],
             });
             let scaled: Vec<[Var; 2]> = scaled.collect();
             let pairs: Vec<[&Var; 2]> = scaled.iter().map(|[post, pre]| [post, pre]).collect();
             return weight.rank_update(&pairs, bounds);
         }
-        let next = weight + learning_rate * self.change.cast(dtype);
+        let next = weight + lr * self.change.cast(dtype);
         let next = match bounds {
             Some([low, high]) => next.clamp(low, high),
             None => next,

@@ -76,7 +76,7 @@ pub(super) struct ChangeKeys {
     update: Update,
     /// The factor of a change.
     #[schema(default = 1.0)]
-    learning_rate: f64,
+    lr: f64,
     /// The interval to which weights are clamped; by default that of the rule.
     bounds: Option<Interval>,
 }
@@ -88,7 +88,7 @@ pub(super) struct ChangingSynapses {
     pub(super) synapses: Box<dyn PlasticSynapses>,
     pub(super) rule: Arc<dyn LearningRule>,
     pub(super) update: Update,
-    pub(super) learning_rate: f64,
+    pub(super) lr: f64,
     pub(super) bounds: Option<[f64; 2]>,
     pub(super) normalize: Option<f64>,
 }
@@ -105,22 +105,22 @@ impl ChangingSynapses {
             bounds: rule.bounds(),
             rule: Arc::new(rule),
             update: Update::default(),
-            learning_rate: 1.0,
+            lr: 1.0,
             normalize: None,
         }
     }
 
-    /// Sets the values of `update`, `learning_rate`, `bounds` and `normalize` in a file.
+    /// Sets the values of `update`, `lr`, `bounds` and `normalize` in a file.
     pub(super) fn set(
         &mut self,
         keys: &ChangeKeys,
         normalize: Option<f64>,
         layer: &LayerFields<'_>,
     ) -> Result<(), Located> {
-        for key in ["learning_rate", "bounds", "normalize"] {
+        for key in ["lr", "bounds", "normalize"] {
             keys.update.expect_without(layer, key)?;
         }
-        (self.update, self.learning_rate) = (keys.update, keys.learning_rate);
+        (self.update, self.lr) = (keys.update, keys.lr);
         self.bounds = keys.bounds.map(|limits| limits.0).or(self.bounds);
         self.normalize = normalize;
         Ok(())
@@ -128,11 +128,7 @@ impl ChangingSynapses {
 
     /// Refuses settings outside their domains, and ways to learn that the context does not allow.
     pub(super) fn check(&self, cx: &Context, what: &str) -> Result<()> {
-        let mut constants = vec![Constant::new(
-            "learning_rate",
-            self.learning_rate,
-            Domain::FINITE,
-        )];
+        let mut constants = vec![Constant::new("lr", self.lr, Domain::FINITE)];
         if let Some([low, high]) = self.bounds {
             constants.push(Constant::new("the lower bound", low, Domain::FINITE));
             constants.push(Constant::new(
@@ -213,7 +209,7 @@ impl ChangingSynapses {
             cx.change_by_gradient(weight, &made.change);
             return Ok(());
         }
-        let next = made.applied(weight, self.learning_rate, self.bounds);
+        let next = made.applied(weight, self.lr, self.bounds);
         if cx.watches() {
             cx.record("weight_seq", &next.reshape([&[1], next.shape()].concat()));
         }

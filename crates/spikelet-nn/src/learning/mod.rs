@@ -74,7 +74,7 @@ layers! {
 ///     }
 /// }
 ///
-/// let net = Plastic::new(Linear::new(20, 10), Lif::new(2.0), Hebb {});
+/// let net = Plastic::new(Linear::new(20, 10).bias(false), Lif::new(2.0), Hebb {});
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [50, 8, 10]);

@@ -106,7 +106,7 @@ pub struct OnlineEprop {
     feedback: EpropFeedback,
     regularization: Option<RateRegularization>,
     update: Update,
-    learning_rate: f64,
+    lr: f64,
 }
 
 /// The signals that it reads.
@@ -134,7 +134,7 @@ impl OnlineEprop {
             feedback: EpropFeedback::default(),
             regularization: None,
             update: Update::Gradient,
-            learning_rate: 1.0,
+            lr: 1.0,
         }
     }
 
@@ -175,8 +175,8 @@ impl OnlineEprop {
 
     /// Sets the factor of a change; not with [`Update::Gradient`].
     #[must_use]
-    pub fn learning_rate(mut self, learning_rate: f64) -> Self {
-        self.learning_rate = learning_rate;
+    pub fn lr(mut self, lr: f64) -> Self {
+        self.lr = lr;
         self
     }
 
@@ -189,7 +189,7 @@ impl OnlineEprop {
             at_least_one("the number of inputs", self.inputs),
             at_least_one("the number of neurons", self.neurons),
             at_least_one("the number of outputs", self.outputs),
-            Constant::new("learning_rate", self.learning_rate, Domain::FINITE),
+            Constant::new("lr", self.lr, Domain::FINITE),
         ];
         let decay = Domain::at_least(0.0).below(1.0);
         constants.push(Constant::new("readout_decay", self.readout_decay, decay));
@@ -393,7 +393,7 @@ impl OnlineEprop {
 
     fn change(&self, cx: &Context, buffer: &Var, change: &Var) {
         cx.note_plastic();
-        let next = buffer + self.learning_rate * change.cast(buffer.ty().dtype);
+        let next = buffer + self.lr * change.cast(buffer.ty().dtype);
         cx.set_buffer(buffer, &next.detach());
     }
 }
@@ -457,7 +457,7 @@ pub(crate) struct OnlineEpropKeys {
     update: Update,
     /// The factor of a change.
     #[schema(default = 1.0)]
-    learning_rate: f64,
+    lr: f64,
 }
 
 impl LayerKeys for OnlineEpropKeys {
@@ -469,14 +469,14 @@ impl LayerKeys for OnlineEpropKeys {
 
     fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (neurons, outputs, inputs) = (self.features, self.outputs, b.features(layer)?);
-        self.update.expect_without(layer, "learning_rate")?;
+        self.update.expect_without(layer, "lr")?;
         let module = OnlineEprop {
             readout_decay: self.readout_decay,
             error: self.error,
             feedback: self.feedback,
             regularization: self.regularization,
             update: self.update,
-            learning_rate: self.learning_rate,
+            lr: self.lr,
             ..OnlineEprop::of([inputs, neurons, outputs], self.cell.neuron(b))
         };
         b.expect_trainable(&module)?;

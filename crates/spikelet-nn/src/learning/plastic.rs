@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// | setting | default | |
 /// |---|---|---|
 /// | `update` | each step | when the weights change |
-/// | `learning_rate` | 1 | factor of a change, not with [`Update::Gradient`] |
+/// | `lr` | 1 | factor of a change, not with [`Update::Gradient`] |
 /// | `bounds` | those of the rule | the interval to which weights are clamped after a change |
 /// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call, in a stream of a [sequence](Context::learning) |
 /// | `inhibition` | 0 | what a spike subtracts from the input of the other neurons in the next step |
@@ -70,8 +70,8 @@ impl Plastic {
 
     /// Sets the factor of a change.
     #[must_use]
-    pub fn learning_rate(mut self, learning_rate: f64) -> Self {
-        self.changing.learning_rate = learning_rate;
+    pub fn lr(mut self, lr: f64) -> Self {
+        self.changing.lr = lr;
         self
     }
 
@@ -114,7 +114,7 @@ impl Plastic {
     /// let by_neuron = Trainable::new(Granularity::Neuron);
     /// let neuron = Lif::new(10.0).trainable("v_threshold", by_neuron);
     /// let homeostasis = Homeostasis { increase: 0.05, tau: 1e7, v_threshold: 1.0 };
-    /// let layer = Plastic::new(Linear::new(784, 100), neuron, PairStdp::default())
+    /// let layer = Plastic::new(Linear::new(784, 100).bias(false), neuron, PairStdp::default())
     ///     .inhibition(17.0)
     ///     .homeostasis(homeostasis);
     /// let cx = Context::new(Mode::TRAIN, DType::F32);

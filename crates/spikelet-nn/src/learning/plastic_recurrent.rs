@@ -25,8 +25,8 @@ use spikelet_schema::Schema;
 /// use spikelet_nn::layer::Feedback;
 /// use spikelet_nn::prelude::*;
 /// let connections = Feedback::new(100).zero_diagonal(true);
-/// let neurons = PlasticRecurrent::new(connections, Lif::new(2.0), Stdp::default()).learning_rate(0.01);
-/// let layer = Plastic::new(Linear::new(784, 100), neurons, PairStdp::default());
+/// let neurons = PlasticRecurrent::new(connections, Lif::new(2.0), Stdp::default()).lr(0.01);
+/// let layer = Plastic::new(Linear::new(784, 100).bias(false), neurons, PairStdp::default());
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [10, 1, 784]);
 /// assert_eq!(cx.trace(&layer, x)?.shape(), [10, 1, 100]);
@@ -63,8 +63,8 @@ impl PlasticRecurrent {
 
     /// Sets the factor of a change.
     #[must_use]
-    pub fn learning_rate(mut self, learning_rate: f64) -> Self {
-        self.changing.learning_rate = learning_rate;
+    pub fn lr(mut self, lr: f64) -> Self {
+        self.changing.lr = lr;
         self
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Flatten)
-///     .add(Linear::new(784, 10).bias(true))
+///     .add(Linear::new(784, 10))
 ///     .add(Lif::new(2.0));
 /// let summary = Summary::new(net, &[8, 32, 1, 28, 28])?; // [T, N, C, H, W]
 /// assert_eq!(summary.parameters(), 7850);
@@ -146,13 +146,13 @@ mod tests {
     #[test]
     fn a_model_prints_its_layers_shapes_and_parameters() -> Result<()> {
         let conv = Sequential::new()
-            .add(Conv2d::new(1, 4, 3).bias(true))
+            .add(Conv2d::new(1, 4, 3))
             .add(BatchNorm2d::new(4))
             .add(If::default());
         let net = Sequential::new()
             .add_named("conv", conv)
             .add(Flatten)
-            .add(Linear::new(144, 10));
+            .add(Linear::new(144, 10).bias(false));
         let expected = "\
 layer   kind        output           parameters
 input               [2, 1, 1, 8, 8]
@@ -173,7 +173,7 @@ total                                     1,488";
 
     #[test]
     fn a_layer_that_does_not_fit_is_an_error() {
-        let net = Sequential::new().add(Linear::new(7, 3));
+        let net = Sequential::new().add(Linear::new(7, 3).bias(false));
         let error = Summary::new(net, &[2, 1, 8]).expect_err("another number of features");
         let error: &crate::LayerError = error.downcast_ref().expect("a layer");
         assert_eq!(error.layer, "linear `0`");

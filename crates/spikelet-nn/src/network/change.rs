@@ -23,7 +23,7 @@ impl Network {
         if let Some(neuron) = map.get_mut("neuron") {
             *neuron = neuron_table(neuron);
         }
-        const FIRST: [&str; 3] = ["name", "source", "input"];
+        const FIRST: [&str; 4] = ["version", "name", "source", "input"];
         const LAST: [&str; 2] = ["neuron", "layers"];
         let first: Vec<_> = (FIRST.iter())
             .filter_map(|key| map.remove_entry(*key))
@@ -67,6 +67,10 @@ impl Network {
             if name.is_some() {
                 // A new name does not make it another network.
                 base.remove("name");
+            }
+            if layers {
+                // The version is that of the given list.
+                base.remove("version");
             }
             merged = Node::from_json(&Value::Object(base))?.merged(table);
         }

@@ -4,6 +4,7 @@ use super::build::{Builder, elements};
 use super::cost::Cost;
 use super::neuron::{neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
+use super::version::current;
 use crate::module::{Module, Sequential};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -12,7 +13,7 @@ use spikelet_core::document::{Document, DocumentError, Fields, Located, Node};
 use std::sync::Arc;
 
 /// The keys of the table.
-const KEYS: [&str; 5] = ["name", "source", "input", "neuron", "layers"];
+const KEYS: [&str; 6] = ["version", "name", "source", "input", "neuron", "layers"];
 
 /// A feed-forward or residual network as a list of layers, as files and checkpoints hold it.
 ///
@@ -23,10 +24,11 @@ const KEYS: [&str; 5] = ["name", "source", "input", "neuron", "layers"];
 /// use spikelet_nn::network::Layers;
 /// let text = r#"
 ///     [network]
+///     version = 2
 ///     input = [1, 28, 28]
 ///     neuron = { name = "lif", tau = 2.0 }
 ///     layers = [
-///       { conv = 16, kernel = 3, padding = 1 },
+///       { conv = 16, kernel = 3, padding = 1, bias = false },
 ///       "batch-norm",
 ///       "neuron",
 ///       { max-pool = 2 },
@@ -38,11 +40,12 @@ const KEYS: [&str; 5] = ["name", "source", "input", "neuron", "layers"];
 /// let network = Layers::from_toml("net.toml", text, &[])?;
 /// let cost = network.cost(4)?; // of 4 time steps
 /// assert_eq!(cost.rows[3].output, [16, 14, 14]);
-/// assert_eq!(cost.parameters(), 16 * 9 + 2 * 16 + 10 * 16 * 14 * 14);
+/// assert_eq!(cost.parameters(), 16 * 9 + 2 * 16 + 10 * (16 * 14 * 14 + 1));
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///
-/// The kinds of layers are [`layer_kinds`](super::layer_kinds).
+/// The kinds of layers are [`layer_kinds`](super::layer_kinds). A text without `version` is of version 1, in which linear layers
+/// and convolutions have no bias unless it is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// The network's name, for titles and folders of runs.
@@ -53,11 +56,14 @@ pub struct Layers {
     pub input: Vec<usize>,
     /// The specification of the neuron of the layers `"neuron"`, as in [`neuron::from_spec`](crate::neuron::from_spec).
     pub neuron: Value,
-    /// The layers as JSON, of the same structure as in a file.
+    /// The layers as JSON, of the same structure as in a file of the newest version.
     pub layers: Vec<Value>,
 }
 
 impl Layers {
+    /// The newest version of files and checkpoints.
+    pub const VERSION: usize = 2;
+
     /// The largest number of elements of an axis.
     pub const MAX_SIZE: usize = 1 << 20;
 
@@ -80,11 +86,10 @@ impl Layers {
             let stem = std::path::Path::new(file).file_stem();
             made.name = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         }
-        let layers = Fields::new(table, "[network]", &KEYS)?;
-        let list = layers.require("layers", "a list of layers")?;
         let neuron =
-            neuron_of(&made.neuron).map_err(|error| neuron_problem(error, layers.get("neuron")))?;
-        Builder::new(made.input.clone(), neuron, made.neuron.clone()).network(list)?;
+            neuron_of(&made.neuron).map_err(|error| neuron_problem(error, table.get("neuron")))?;
+        let list = current(table)?;
+        Builder::new(made.input.clone(), neuron, made.neuron.clone()).network(&list)?;
         Ok(made)
     }
 
@@ -97,13 +102,17 @@ impl Layers {
             Some(node) => neuron_spec(node)?,
             None => json!({"neuron": "lif"}),
         };
-        let layers = fields.require("layers", "a list of layers")?;
+        fields.require("layers", "a list of layers")?;
         Ok(Self {
             name: text("name")?,
             source: text("source")?,
             input: input_sizes(input)?,
             neuron,
-            layers: layers.list("layers")?.iter().map(Node::to_json).collect(),
+            layers: current(table)?
+                .list("layers")?
+                .iter()
+                .map(Node::to_json)
+                .collect(),
         })
     }
 
@@ -119,6 +128,7 @@ impl Layers {
     /// The keys of the table `network` as JSON.
     pub fn to_json(&self) -> Value {
         let mut map = Map::new();
+        map.insert("version".to_string(), json!(Self::VERSION));
         map.insert("name".to_string(), json!(self.name));
         if !self.source.is_empty() {
             map.insert("source".to_string(), json!(self.source));

@@ -14,6 +14,7 @@ mod model;
 pub(crate) mod neuron;
 mod problem;
 pub(crate) mod values;
+mod version;
 
 pub use cost::{Cost, CostRow};
 pub use image_size::ImageSize;

@@ -101,7 +101,10 @@ fn gradients_are_those_of_finite_differences() -> Result<()> {
     let shape = [6, 2, 3];
     for version in [DclsVersion::Gaussian, DclsVersion::Max, DclsVersion::V1] {
         for (size, count) in [(5, 1), (4, 2), (1, 1)] {
-            let layer = Dcls1d::new(3, 4, size).kernel_count(count).version(version);
+            let layer = Dcls1d::new(3, 4, size)
+                .bias(false)
+                .kernel_count(count)
+                .version(version);
             check_gradients(&format!("{layer:?}"), &layer.bias(true), shape)?;
         }
     }
@@ -158,7 +161,11 @@ fn layers() -> Vec<(&'static str, Box<dyn Module>)> {
     vec![
         (
             "dcls",
-            Box::new(Sequential::new().add(Dcls1d::new(5, 37, 7)).add(lif())),
+            Box::new(
+                Sequential::new()
+                    .add(Dcls1d::new(5, 37, 7).bias(false))
+                    .add(lif()),
+            ),
         ),
         (
             "two taps",
@@ -168,7 +175,7 @@ fn layers() -> Vec<(&'static str, Box<dyn Module>)> {
             "fixed",
             Box::new(
                 Sequential::new()
-                    .add(DelayedLinear::new(5, 37, 4))
+                    .add(DelayedLinear::new(5, 37, 4).bias(false))
                     .add(lif()),
             ),
         ),
@@ -277,7 +284,7 @@ fn a_synapse_reads_the_step_of_its_delay() -> Result<()> {
         );
     };
     for propagation in [Propagation::LayerByLayer, Propagation::StepByStep] {
-        let layer = DelayedLinear::new(inputs, outputs, most);
+        let layer = DelayedLinear::new(inputs, outputs, most).bias(false);
         for mode in [Mode::TRAIN, Mode::EVAL] {
             let (y, store) = run(&layer, mode, propagation, &x, steps)?;
             let delay = store.get("delay")?.to_f64();
@@ -286,7 +293,7 @@ fn a_synapse_reads_the_step_of_its_delay() -> Result<()> {
             assert!((0..delay.len()).any(|k| lag(k) == most));
             close(&y, &sum(&store.get("weight")?.to_f64(), &lag));
         }
-        let layer = Dcls1d::new(inputs, outputs, 7);
+        let layer = Dcls1d::new(inputs, outputs, 7).bias(false);
         let (y, store) = run(&layer, Mode::EVAL, propagation, &x, steps)?;
         let position = store.get("position")?.to_f64();
         let lag = |k: usize| (3.0 - position[k].round_ties_even()) as usize;
@@ -306,19 +313,19 @@ fn wrong_settings_and_inputs_are_refused() -> Result<()> {
         message
     };
     let shape = [5, 2, 3];
-    let dcls = Dcls1d::new(3, 4, 5);
+    let dcls = Dcls1d::new(3, 4, 5).bias(false);
     for (module, name) in [
-        (Dcls1d::new(3, 4, 0), "kernel_size"),
-        (Dcls1d::new(3, 4, 1 << 17), "kernel_size"),
+        (Dcls1d::new(3, 4, 0).bias(false), "kernel_size"),
+        (Dcls1d::new(3, 4, 1 << 17).bias(false), "kernel_size"),
         (dcls.kernel_count(0), "kernel_count"),
         (dcls.width(-1.0), "width"),
         (dcls.width(f64::NAN), "width"),
-        (Dcls1d::new(3, 0, 5), "outputs"),
+        (Dcls1d::new(3, 0, 5).bias(false), "outputs"),
     ] {
         let message = refused(&module, &shape);
         assert!(message.contains(name), "{message}");
     }
-    assert!(refused(&DelayedLinear::new(3, 4, 1 << 17), &shape).contains("max_delay"));
+    assert!(refused(&DelayedLinear::new(3, 4, 1 << 17).bias(false), &shape).contains("max_delay"));
     assert!(refused(&AxonalDelay::new(3, 1 << 17), &shape).contains("max_delay"));
     let gaussian = DelayInterpolation::Gaussian { sigma: 0.0 };
     let axonal = AxonalDelay::new(3, 4).interpolation(gaussian);
@@ -327,7 +334,12 @@ fn wrong_settings_and_inputs_are_refused() -> Result<()> {
     assert!(refused(&feedback.width(-0.5), &shape).contains("width"));
     assert!(refused(&DelayedFeedback::new(3, 1 << 17), &shape).contains("max_delay"));
     assert!(refused(&feedback.lags(0), &shape).contains("lags"));
-    let modules: [&dyn Module; 4] = [&dcls, &DelayedLinear::new(3, 4, 2), &feedback, &axonal];
+    let modules: [&dyn Module; 4] = [
+        &dcls,
+        &DelayedLinear::new(3, 4, 2).bias(false),
+        &feedback,
+        &axonal,
+    ];
     for module in modules {
         for shape in [&[5, 2][..], &[5, 2, 4], &[0, 2, 3], &[5, 0, 3]] {
             refused(module, shape);
@@ -356,7 +368,7 @@ fn the_end_of_a_sequence_is_padded_but_not_a_stream() -> Result<()> {
 #[test]
 fn the_width_of_the_kernels_follows_its_schedule() -> Result<()> {
     let net = Sequential::new()
-        .add(Dcls1d::new(5, 4, 9))
+        .add(Dcls1d::new(5, 4, 9).bias(false))
         .add(Lif::new(2.0).v_threshold(0.05))
         .add(Recurrent::through(
             Lif::new(2.0).v_threshold(0.05),

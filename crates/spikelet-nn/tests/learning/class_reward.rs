@@ -34,8 +34,8 @@ fn rule() -> RewardStdp {
 
 fn layer(rule: impl LearningRule + 'static, update: Update) -> Plastic {
     let neuron = Lif::new(2.0).v_threshold(0.2);
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), neuron, rule);
-    layer.update(update).learning_rate(0.01)
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS).bias(false), neuron, rule);
+    layer.update(update).lr(0.01)
 }
 
 /// The spikes and the weights of a layer after one call.
@@ -136,7 +136,7 @@ fn channels_of_a_convolution_are_groups_too() {
         ..REWARD
     };
     let neuron = Lif::new(2.0).v_threshold(0.1);
-    let layer = Plastic::new(Conv2d::new(1, 4, 3), neuron, rule()).reward(reward);
+    let layer = Plastic::new(Conv2d::new(1, 4, 3).bias(false), neuron, rule()).reward(reward);
     traced.set(WEIGHT, numbers(&[4, 1, 3, 3], 2));
     traced.cx.trace(&layer, x).expect("a layer");
     let before = numbers(&[4, 1, 3, 3], 2).to_f64();

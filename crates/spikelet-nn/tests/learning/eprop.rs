@@ -82,12 +82,12 @@ fn compare(neuron: &dyn Neuron, local: bool) {
     traced.set("feedback.weight", scaled(&[HIDDEN, HIDDEN], 4, 0.5));
     traced.set("out.weight", numbers(&[OUTPUTS, HIDDEN], 5));
     let cx = traced.cx.clone();
-    let synapses = Linear::new(INPUTS, HIDDEN);
+    let synapses = Linear::new(INPUTS, HIDDEN).bias(false);
     let current = cx
         .child("in", |cx| synapses.forward(cx, &x))
         .expect("a layer");
     let made = layer(&cx, neuron, &current, &probe, local);
-    let readout = Linear::new(HIDDEN, OUTPUTS);
+    let readout = Linear::new(HIDDEN, OUTPUTS).bias(false);
     let y = cx
         .child("out", |cx| readout.forward(cx, &made.spikes))
         .expect("a readout");
@@ -103,7 +103,7 @@ fn compare(neuron: &dyn Neuron, local: bool) {
     for (name, pre, inputs) in [("in", &x, INPUTS), ("rec", &made.before, HIDDEN)] {
         let change = cx.child(name, |cx| {
             let inputs = RuleInputs {
-                synapses: &Linear::new(inputs, HIDDEN),
+                synapses: &Linear::new(inputs, HIDDEN).bias(false),
                 weight: &cx.tracer().fill(cx.tracer().float(), [HIDDEN, inputs], 0.0),
                 pre,
                 post: &made.spikes,
@@ -177,10 +177,10 @@ fn layers_with_a_local_gradient_and_random_feedback_learn_by_eprop() {
             recurrent
         };
         let net = Sequential::new()
-            .add(Linear::new(INPUTS, HIDDEN))
+            .add(Linear::new(INPUTS, HIDDEN).bias(false))
             .add(recurrent);
         let net = match symmetric {
-            true => net.add(Linear::new(HIDDEN, OUTPUTS)),
+            true => net.add(Linear::new(HIDDEN, OUTPUTS).bias(false)),
             false => net.add(RandomFeedback::new(HIDDEN, OUTPUTS).adaptive(true)),
         };
         let y = traced.cx.trace(&net, x).expect("a network");

@@ -24,7 +24,7 @@ fn change(rule: &dyn LearningRule, period: usize) -> f64 {
     let (pre, post) = (traced.input("pre", at(0)), traced.input("post", at(10)));
     let weight = traced.input("weight", Tensor::f64([1, 1], [0.5]));
     let inputs = RuleInputs {
-        synapses: &Linear::new(1, 1),
+        synapses: &Linear::new(1, 1).bias(false),
         weight: &weight,
         pre: &pre,
         post: &post,

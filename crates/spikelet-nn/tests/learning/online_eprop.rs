@@ -91,7 +91,7 @@ fn backpropagated(error: EpropError) -> BTreeMap<String, Vec<f64>> {
     }
     let feedback = Feedback::new(HIDDEN).zero_diagonal(true);
     let net = Sequential::new()
-        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Linear::new(INPUTS, HIDDEN).bias(false))
         .add(Recurrent::through(neuron(), feedback).local_gradient())
         .add(Linear::new(HIDDEN, OUTPUTS).bias(true));
     let y = traced.cx.trace(&net, x).expect("a network");
@@ -157,7 +157,7 @@ fn buffers_change_by_the_learning_rate_at_the_end_or_in_each_step() {
     let rate = 1e-7;
     let gradients = run(&layer(), Update::Gradient);
     for (update, share) in [(Update::EndOfCall, 1e-7), (Update::EachStep, 1e-4)] {
-        let layer = layer().update(update).learning_rate(rate);
+        let layer = layer().update(update).lr(rate);
         let after = run(&layer, update);
         for ((name, _), before) in NAMES.iter().zip(weights()) {
             let mut before = before.to_f64();
@@ -171,7 +171,7 @@ fn buffers_change_by_the_learning_rate_at_the_end_or_in_each_step() {
             near(&changes, expected, share);
         }
     }
-    let large = |update| run(&layer().update(update).learning_rate(0.1), update);
+    let large = |update| run(&layer().update(update).lr(0.1), update);
     assert_ne!(large(Update::EachStep), large(Update::EndOfCall));
     assert_eq!(large(Update::EachStep), large(Update::EachStep));
 }

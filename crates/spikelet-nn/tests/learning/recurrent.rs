@@ -22,7 +22,7 @@ fn layer(update: Update) -> PlasticRecurrent {
     let layer = PlasticRecurrent::new(connections, neuron, stdp()).update(update);
     match update {
         Update::Gradient => layer,
-        _ => layer.learning_rate(RATE),
+        _ => layer.lr(RATE),
     }
 }
 
@@ -163,8 +163,8 @@ fn the_weights_of_inputs_and_of_recurrent_connections_have_rules_of_their_own() 
         traced.set("synapses.weight", eye);
         traced.set("neuron.feedback.weight", recurrent.clone());
         let neurons = layer(Update::EachStep);
-        let layer = Plastic::new(Linear::new(SIZE, SIZE), neurons, stdp());
-        let s = traced.cx.trace(&layer.learning_rate(input_rate), input);
+        let layer = Plastic::new(Linear::new(SIZE, SIZE).bias(false), neurons, stdp());
+        let s = traced.cx.trace(&layer.lr(input_rate), input);
         traced.output("s", &s.expect("a layer"));
         assert_eq!(traced.cx.traced().plastic.len(), 2);
         traced.run(&["synapses.weight", "neuron.feedback.weight"])

@@ -57,11 +57,11 @@ fn after(rule: impl LearningRule + 'static, update: Update, watches: bool) -> Ve
     traced.cx.give_signal("reward", &reward);
     traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 2));
     let layer = Plastic::new(
-        Linear::new(INPUTS, OUTPUTS),
+        Linear::new(INPUTS, OUTPUTS).bias(false),
         Lif::new(2.0).v_threshold(0.2),
         rule,
     );
-    let layer = layer.update(update).learning_rate(0.01);
+    let layer = layer.update(update).lr(0.01);
     let s = traced.cx.trace(&layer, x).expect("a layer");
     traced.output("s", &s);
     traced.run(&[WEIGHT])[WEIGHT].clone()
@@ -145,12 +145,12 @@ fn a_reward_for_all_samples_is_that_reward_for_each_sample() {
             };
             traced.cx.give_signal("reward", &reward);
             traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 2));
-            let (linear, lif) = (Linear::new(INPUTS, OUTPUTS), Lif::new(2.0));
+            let (linear, lif) = (Linear::new(INPUTS, OUTPUTS).bias(false), Lif::new(2.0));
             let layer = match trace {
                 true => Plastic::new(linear, lif, RewardTraceStdp::default()),
                 false => Plastic::new(linear, lif, RewardStdp::default()),
             };
-            let layer = layer.update(update).learning_rate(0.05);
+            let layer = layer.update(update).lr(0.05);
             traced.cx.trace(&layer, x).expect("a layer");
             traced.run(&[WEIGHT])[WEIGHT].clone()
         };
@@ -166,7 +166,11 @@ fn the_change_is_subtracted_from_the_gradient_of_the_loss() {
     let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
     let weight = numbers(&[OUTPUTS, INPUTS], 4);
     traced.set(WEIGHT, weight.clone());
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS).bias(false),
+        Lif::new(2.0),
+        stdp(),
+    );
     let s = traced
         .cx
         .trace(&layer.update(Update::Gradient), x)
@@ -194,7 +198,11 @@ fn the_change_is_subtracted_from_the_gradient_of_the_loss() {
     let mut expected = Traced::training();
     let x = expected.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
     expected.set(WEIGHT, weight.clone());
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS).bias(false),
+        Lif::new(2.0),
+        stdp(),
+    );
     expected
         .cx
         .trace(&layer.update(Update::EndOfCall), x)
@@ -222,11 +230,12 @@ fn learning_continues_from_call_to_call() {
             .tracer()
             .input("x", DType::F64, [steps, 2, INPUTS]);
         traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 6));
-        let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
-        let s = traced
-            .cx
-            .trace(&layer.learning_rate(0.02), input)
-            .expect("a layer");
+        let layer = Plastic::new(
+            Linear::new(INPUTS, OUTPUTS).bias(false),
+            Lif::new(2.0),
+            stdp(),
+        );
+        let s = traced.cx.trace(&layer.lr(0.02), input).expect("a layer");
         traced.output("s", &s);
         let (store, mut program) = traced.compile();
         let size = steps * 2 * INPUTS;
@@ -252,7 +261,11 @@ fn weights_are_normalized_before_a_call_and_clamped_after_each_step() {
         .map(|w| w.abs())
         .collect();
     traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight.clone()));
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS).bias(false),
+        Lif::new(2.0),
+        stdp(),
+    );
     traced.cx.trace(&layer.normalize(2.5), x).expect("a layer");
     let after = &traced.run(&[WEIGHT])[WEIGHT];
     for (row, before) in after.chunks(INPUTS).zip(weight.chunks(INPUTS)) {
@@ -262,7 +275,11 @@ fn weights_are_normalized_before_a_call_and_clamped_after_each_step() {
     let mut traced = Traced::training();
     let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.5, 7));
     traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight));
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS).bias(false),
+        Lif::new(2.0),
+        stdp(),
+    );
     traced
         .cx
         .trace(&layer.bounds(0.1, 0.6), x)
@@ -277,7 +294,11 @@ fn nothing_is_learned_in_an_evaluation() {
     let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
     let weight = numbers(&[OUTPUTS, INPUTS], 4);
     traced.set(WEIGHT, weight.clone());
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS).bias(false),
+        Lif::new(2.0),
+        stdp(),
+    );
     let s = traced.cx.trace(&layer, x).expect("a layer");
     traced.output("s", &s);
     assert_eq!(traced.run(&[WEIGHT])[WEIGHT], weight.to_f64());
@@ -299,7 +320,7 @@ fn competing(prepare: impl FnOnce(Plastic) -> Plastic, mode: Mode) -> (Vec<f64>,
         .map(|w| w.abs())
         .collect();
     traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight));
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), neuron, stdp()).learning_rate(0.0);
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS).bias(false), neuron, stdp()).lr(0.0);
     let homeostasis = Homeostasis {
         increase: 0.1,
         tau: 1e7,
@@ -359,26 +380,27 @@ fn rewards_change_a_convolution_as_the_linear_layer_of_its_window() {
         let neuron = Lif::new(2.0).v_threshold(0.2);
         let layer = match (convolution, traces) {
             (true, true) => Plastic::new(
-                Conv2d::new(1, CHANNELS, 5),
+                Conv2d::new(1, CHANNELS, 5).bias(false),
                 neuron,
                 RewardTraceStdp::default(),
             ),
-            (true, false) => {
-                Plastic::new(Conv2d::new(1, CHANNELS, 5), neuron, RewardStdp::default())
-            }
+            (true, false) => Plastic::new(
+                Conv2d::new(1, CHANNELS, 5).bias(false),
+                neuron,
+                RewardStdp::default(),
+            ),
             (false, true) => Plastic::new(
-                Linear::new(25, CHANNELS),
+                Linear::new(25, CHANNELS).bias(false),
                 neuron,
                 RewardTraceStdp::default(),
             ),
-            (false, false) => {
-                Plastic::new(Linear::new(25, CHANNELS), neuron, RewardStdp::default())
-            }
+            (false, false) => Plastic::new(
+                Linear::new(25, CHANNELS).bias(false),
+                neuron,
+                RewardStdp::default(),
+            ),
         };
-        traced
-            .cx
-            .trace(&layer.learning_rate(0.01), x)
-            .expect("a layer");
+        traced.cx.trace(&layer.lr(0.01), x).expect("a layer");
         traced.run(&[WEIGHT])[WEIGHT].clone()
     };
     for (traces, by_sample) in [(false, false), (false, true), (true, false)] {

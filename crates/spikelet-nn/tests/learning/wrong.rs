@@ -49,7 +49,7 @@ fn error(layer: &Plastic, shape: &[usize], prepare: impl FnOnce(&Context)) -> St
 }
 
 fn linear(rule: impl LearningRule + 'static) -> Plastic {
-    Plastic::new(Linear::new(6, 4), Lif::new(2.0), rule)
+    Plastic::new(Linear::new(6, 4).bias(false), Lif::new(2.0), rule)
 }
 
 #[track_caller]
@@ -88,12 +88,8 @@ fn constants_outside_their_domains_are_named() {
         says(&error(&layer, &[8, 2, 6], |_| {}), &[constant]);
     }
     says(
-        &error(
-            &linear(Stdp::default()).learning_rate(f64::NAN),
-            &[8, 2, 6],
-            |_| {},
-        ),
-        &["learning_rate"],
+        &error(&linear(Stdp::default()).lr(f64::NAN), &[8, 2, 6], |_| {}),
+        &["lr"],
     );
     says(
         &error(
@@ -168,15 +164,23 @@ fn layers_and_orders_that_a_rule_cannot_use_are_named() {
     let conv = |conv: Conv2d| Plastic::new(conv, Lif::new(2.0), Stdp::default());
     let shape = [8, 2, 3, 9, 9];
     says(
-        &error(&conv(Conv2d::new(3, 6, 3).dilation(2)), &shape, |_| {}),
+        &error(
+            &conv(Conv2d::new(3, 6, 3).bias(false).dilation(2)),
+            &shape,
+            |_| {},
+        ),
         &["dilation", "2"],
     );
     says(
-        &error(&conv(Conv2d::new(3, 6, 3).groups(3)), &shape, |_| {}),
+        &error(
+            &conv(Conv2d::new(3, 6, 3).bias(false).groups(3)),
+            &shape,
+            |_| {},
+        ),
         &["groups", "3"],
     );
     let dense = Plastic::new(
-        Conv2d::new(3, 6, 3),
+        Conv2d::new(3, 6, 3).bias(false),
         Lif::new(2.0),
         with("dense", |r| (r.pre() * r.post()).exp()),
     );
@@ -197,9 +201,13 @@ fn layers_and_orders_that_a_rule_cannot_use_are_named() {
 
 #[test]
 fn weights_of_an_outer_loop_do_not_wait_for_its_end() {
-    let neurons = PlasticRecurrent::new(Linear::new(4, 4), Lif::new(2.0), Stdp::default());
+    let neurons = PlasticRecurrent::new(
+        Linear::new(4, 4).bias(false),
+        Lif::new(2.0),
+        Stdp::default(),
+    );
     let neurons = neurons.update(Update::EndOfCall);
-    let layer = Plastic::new(Linear::new(6, 4), neurons, Stdp::default());
+    let layer = Plastic::new(Linear::new(6, 4).bias(false), neurons, Stdp::default());
     let refused = error(&layer, &[8, 2, 6], |_| {});
     says(&refused, &["`neuron`", "step by step", "EachStep"]);
 }
@@ -212,10 +220,10 @@ fn homeostasis_needs_a_threshold_that_it_can_set() {
         v_threshold: 1.0,
     };
     let neuron = || Lif::new(2.0).trainable("v_threshold", Trainable::new(Granularity::Neuron));
-    let hidden = PlasticRecurrent::new(Linear::new(4, 4), neuron(), Stdp::default());
+    let hidden = PlasticRecurrent::new(Linear::new(4, 4).bias(false), neuron(), Stdp::default());
     let layers = [
         linear(Stdp::default()),
-        Plastic::new(Linear::new(6, 4), hidden, Stdp::default()),
+        Plastic::new(Linear::new(6, 4).bias(false), hidden, Stdp::default()),
     ];
     for layer in layers {
         let refused = error(&layer.homeostasis(homeostasis), &[8, 2, 6], |_| {});

@@ -94,9 +94,9 @@ fn constants_out_of_range_are_errors() {
 #[test]
 fn a_layer_without_neurons_is_answered_with_the_layers_that_have_some() -> Result<()> {
     let net = Sequential::new()
-        .add(Linear::new(4, 8))
+        .add(Linear::new(4, 8).bias(false))
         .add_named("hidden", Lif::new(2.0))
-        .add(Linear::new(8, 2))
+        .add(Linear::new(8, 2).bias(false))
         .add_named("out", If::new());
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x_seq", DType::F32, [10, 3, 4]);

@@ -208,7 +208,7 @@ fn wrong_plastic_layers() -> Vec<(&'static str, String)> {
         with_rule("a negative inhibition", "inhibition = -1.0"),
         with_rule(
             "a rate beside the optimizer's",
-            "update = \"gradient\", learning_rate = 0.1",
+            "update = \"gradient\", lr = 0.1",
         ),
         with_rule(
             "competition with changes at the end",
@@ -272,10 +272,7 @@ fn wrong_plastic_layers() -> Vec<(&'static str, String)> {
         ),
         (
             "a rate beside the optimizer's in e-prop",
-            file(
-                "[8]",
-                "[{ online-eprop = 4, outputs = 2, learning_rate = 0.1 }]",
-            ),
+            file("[8]", "[{ online-eprop = 4, outputs = 2, lr = 0.1 }]"),
         ),
         (
             "a rate to be kept without tau",

@@ -32,16 +32,18 @@ fn lif() -> Lif {
 fn residual_blocks_and_branches_are_those_of_rust() {
     let block = |inputs| {
         let main = Sequential::new()
-            .add(Conv2d::new(inputs, 8, 3).padding(1))
+            .add(Conv2d::new(inputs, 8, 3).bias(false).padding(1))
             .add(BatchNorm2d::new(8))
             .add(lif());
         Residual::new(main)
-            .shortcut(Conv2d::new(inputs, 8, 1))
+            .shortcut(Conv2d::new(inputs, 8, 1).bias(false))
             .join(Join::IAnd)
     };
-    let a = Sequential::new().add(Conv2d::new(8, 4, 1)).add(lif());
+    let a = Sequential::new()
+        .add(Conv2d::new(8, 4, 1).bias(false))
+        .add(lif());
     let b = Sequential::new()
-        .add(Conv2d::new(8, 6, 3).padding(1))
+        .add(Conv2d::new(8, 6, 3).bias(false).padding(1))
         .add(lif());
     let net = Sequential::new()
         .add_named(
@@ -87,7 +89,10 @@ fn every_kind_of_layer_is_that_of_rust() {
         )
         .add(GroupNorm::new(2, 8))
         .add(Plif::new(3.0))
-        .add(ConvTransposed2d::new(Conv2d::new(8, 4, 2).stride(2)).output_padding([1, 0]))
+        .add(
+            ConvTransposed2d::new(Conv2d::new(8, 4, 2).bias(false).stride(2))
+                .output_padding([1, 0]),
+        )
         .add(
             MaxPool2d::new([3, 2])
                 .stride(2)
@@ -111,7 +116,7 @@ fn every_kind_of_layer_is_that_of_rust() {
         .add(Flatten)
         .add(BatchNorm1d::new(4))
         .add(Dropout::new(0.5))
-        .add(Linear::new(4, 20))
+        .add(Linear::new(4, 20).bias(false))
         .add(lif())
         .add(Voting::new(10))
         .add(TimeMean)
@@ -163,7 +168,7 @@ fn plastic_layers_are_those_of_rust() {
     };
     let conv = Conv2d {
         weight_init: Some(weight),
-        ..Conv2d::new(2, 4, 3)
+        ..Conv2d::new(2, 4, 3).bias(false)
     };
     let neuron = Lif {
         common: Common {
@@ -182,7 +187,7 @@ fn plastic_layers_are_those_of_rust() {
                     ..PairStdp::default()
                 },
             )
-            .learning_rate(0.5)
+            .lr(0.5)
             .bounds(-1.0, 2.0)
             .normalize(8.0)
             .inhibition(2.0)
@@ -204,7 +209,7 @@ fn plastic_layers_are_those_of_rust() {
         )
         .add(
             Plastic::new(
-                Linear::new(8, 3),
+                Linear::new(8, 3).bias(false),
                 Plif::new(3.0),
                 TripletStdp {
                     pair: PairStdp {
@@ -221,7 +226,7 @@ fn plastic_layers_are_those_of_rust() {
         "[2, 8, 8]",
         r#"[
           { plastic = { conv = 4, kernel = 3, init = { uniform = [0.0, 0.3] } }, rule = { name = "pair-stdp", a2_plus = 2e-3 },
-            cell = { name = "lif", v_threshold = 0.5 }, learning_rate = 0.5, bounds = [-1, 2], normalize = 8, inhibition = 2.0,
+            cell = { name = "lif", v_threshold = 0.5 }, lr = 0.5, bounds = [-1, 2], normalize = 8, inhibition = 2.0,
             single_winner = true, homeostasis = { increase = 0.02, tau = 1e4 } },
           "flatten",
           { plastic = { linear = 8, bias = true }, update = "end-of-call",
@@ -259,9 +264,9 @@ fn rules_with_a_reward_are_those_of_rust() {
         wrong,
     };
     let net = Sequential::new()
-        .add(Plastic::new(Conv2d::new(1, 4, 3), lif(), stdp).reward(reward(-1.0)))
+        .add(Plastic::new(Conv2d::new(1, 4, 3).bias(false), lif(), stdp).reward(reward(-1.0)))
         .add(Flatten)
-        .add(Plastic::new(Linear::new(64, 6), lif(), traces).reward(reward(-0.5)))
+        .add(Plastic::new(Linear::new(64, 6).bias(false), lif(), traces).reward(reward(-0.5)))
         .add(Voting::new(3));
     let file = layers(
         "[1, 6, 6]",
@@ -299,12 +304,12 @@ fn layers_that_learn_online_are_those_of_rust() {
     };
     let ottt = || OtttLif::default();
     let net = Sequential::new()
-        .add(Linear::new(8, 12))
+        .add(Linear::new(8, 12).bias(false))
         .add(TraceLearning::new(
             ottt(),
             Sequential::new().add(Linear::new(12, 6).bias(true)),
         ))
-        .add(TraceLearning::new(ottt(), Linear::new(6, 5)))
+        .add(TraceLearning::new(ottt(), Linear::new(6, 5).bias(false)))
         .add(
             OnlineEprop::new([5, 7, 3], EpropAlif::default())
                 .readout_decay(0.9)
@@ -316,7 +321,7 @@ fn layers_that_learn_online_are_those_of_rust() {
             OnlineEprop::new([3, 4, 2], lif())
                 .error(EpropError::Squared)
                 .update(Update::EachStep)
-                .learning_rate(0.1),
+                .lr(0.1),
         );
     let file = layers(
         "[8]",
@@ -326,7 +331,7 @@ fn layers_that_learn_online_are_those_of_rust() {
           { trace-learning = { linear = 5 }, cell = "ottt_lif" },
           { online-eprop = 7, outputs = 3, cell = "eprop_alif", readout_decay = 0.9, feedback = "adaptive",
             regularization = { strength = 1e-3, rate = 0.02, tau = 100 } },
-          { online-eprop = 4, outputs = 2, error = "squared", update = "each-step", learning_rate = 0.1 },
+          { online-eprop = 4, outputs = 2, error = "squared", update = "each-step", lr = 0.1 },
         ]"#,
     );
     same(&file, &net);
@@ -340,10 +345,10 @@ fn recurrent_connections_with_a_rule_are_those_of_rust() {
     };
     let connections = Feedback::new(8).zero_diagonal(true).weight_init(init);
     let net = Sequential::new()
-        .add(Linear::new(12, 8))
+        .add(Linear::new(12, 8).bias(false))
         .add(
             PlasticRecurrent::new(connections, Lif::new(2.0), PairStdp::default())
-                .learning_rate(0.5)
+                .lr(0.5)
                 .bounds(-1.0, 2.0)
                 .normalize(8.0),
         )
@@ -356,7 +361,7 @@ fn recurrent_connections_with_a_rule_are_those_of_rust() {
         r#"[
           { linear = 8 },
           { plastic-recurrent = "lif", rule = "pair-stdp", zero_diagonal = true, init = { uniform = [0.0, 0.1] },
-            learning_rate = 0.5, bounds = [-1, 2], normalize = 8 },
+            lr = 0.5, bounds = [-1, 2], normalize = 8 },
           { plastic-recurrent = { name = "plif", init_tau = 3.0 }, rule = "stdp", update = "gradient" },
         ]"#,
     );

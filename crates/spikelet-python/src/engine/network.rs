@@ -28,7 +28,9 @@ impl PyNetwork {
     /// The network of a JSON object: `layers` with `input`, `neuron` and `name`.
     #[staticmethod]
     fn from_layers(text: &str) -> PyResult<Self> {
-        let layers = Layers::from_json(&parse("network", text)?).map_err(raise)?;
+        let mut network = parse("network", text)?;
+        network["version"] = Layers::VERSION.into();
+        let layers = Layers::from_json(&network).map_err(raise)?;
         Self::new(Network::Layers(layers))
     }
 

@@ -104,7 +104,9 @@ impl Definition {
 
     /// The definition of a layer as in the files of networks.
     fn of_layer(id: u32, layer: &Value, spec: &Value) -> Result<Self> {
-        let list = json!({"name": "layer", "input": spec.get("input"), "layers": [layer]});
+        let list = json!({
+            "version": Layers::VERSION, "name": "layer", "input": spec.get("input"), "layers": [layer],
+        });
         let layers = Layers::from_json(&list).map_err(Error::other)?;
         let kinds = layer_kinds();
         let is_this = |kind: &&str| layer.get(*kind).is_some() || layer == *kind;

@@ -3,7 +3,7 @@
 use super::data::dataset_names;
 use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Value, json};
-use spikelet_nn::network::{LayerKind, Model, layer_kinds};
+use spikelet_nn::network::{LayerKind, Layers, Model, layer_kinds};
 use spikelet_schema::{Field, Kind, Schema, json_schema};
 use std::collections::BTreeMap;
 
@@ -41,6 +41,10 @@ fn options() -> BTreeMap<String, Vec<Value>> {
 fn network() -> Value {
     let layers = json!({"type": "array", "items": {"$ref": LAYER}});
     let mut properties = json!({
+        "version": {
+            "type": "integer", "minimum": 1, "maximum": Layers::VERSION,
+            "description": "version of the list of layers; without it 1, in which linear layers and convolutions have no bias by default",
+        },
         "name": {"type": "string", "description": format!("its name; without `layers`, one of {}", Model::names().collect::<Vec<_>>().join(", "))},
         "source": {"type": "string", "description": "the publication or program that it is from"},
         "input": {
@@ -83,6 +87,10 @@ fn layer() -> Value {
 fn table_of(kind: &LayerKind) -> Value {
     let (name, main) = (kind.name(), kind.declaration.main());
     let mut properties = json!({
+        "version": {
+            "type": "integer", "minimum": 1, "maximum": Layers::VERSION,
+            "description": "version of the list of layers; without it 1, in which linear layers and convolutions have no bias by default",
+        },
         "name": {"type": "string", "description": "the layer's name"},
         "layer": {"const": name, "description": "a layer without a value"},
     });

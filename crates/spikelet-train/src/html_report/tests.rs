@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn network() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 12))
+        .add(Linear::new(784, 12).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(12, 10))
+        .add(Linear::new(12, 10).bias(false))
         .add(Lif::new(2.0))
 }
 
@@ -264,7 +264,7 @@ fn an_interrupted_run_has_its_curves_and_a_resumed_one_the_page_of_an_unbroken_o
 fn a_run_that_failed_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let step = Step::new(|cx, inputs| {
-        let y = Linear::new(1, 1).forward(cx, &inputs["x"])?;
+        let y = Linear::new(1, 1).bias(false).forward(cx, &inputs["x"])?;
         Ok(loss::mse(&y, &inputs["x"]))
     })
     .batch_size(4)
@@ -331,9 +331,9 @@ const HOSTILE: &str = "</script><script>alert(1)</script>";
 fn a_step_of_ones_own_has_its_metrics_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let net = Sequential::new()
-        .add(Linear::new(2, 8))
+        .add(Linear::new(2, 8).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(8, 1));
+        .add(Linear::new(8, 1).bias(false));
     let step = Step::new(|cx, inputs| {
         let y = net
             .forward(cx, &inputs["x"].repeat_over_time(4))?

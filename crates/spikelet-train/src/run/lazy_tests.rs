@@ -62,11 +62,11 @@ fn trainer(
     asked: &Arc<AtomicUsize>,
 ) -> Trainer<'static> {
     let network = Sequential::new()
-        .add(Conv2d::new(3, 4, 3).stride(2))
+        .add(Conv2d::new(3, 4, 3).bias(false).stride(2))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(4 * 3 * 3, 4))
+        .add(Linear::new(4 * 3 * 3, 4).bias(false))
         .add(Lif::new(2.0));
     let resumes = folder.join(LAST).exists();
     let asked = asked.clone();

@@ -34,10 +34,10 @@ const TRAINED: usize = 5 * BATCH;
 fn step(ranks: usize, soft: bool) -> Step<'static> {
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 12))
+        .add(Linear::new(784, 12).bias(false))
         .add(BatchNorm1d::new(12))
         .add(Lif::new(2.0))
-        .add(Linear::new(12, 11));
+        .add(Linear::new(12, 11).bias(false));
     let step = Step::new(move |cx: &Context, inputs: &crate::Inputs| {
         let images = (&inputs["images"] * 20.0).repeat_over_time(3);
         let output = net.forward(cx, &images)?.mean(&[0]);
@@ -329,7 +329,7 @@ fn what_does_not_fit_is_refused() -> Result<()> {
 
 #[test]
 fn a_loss_that_is_not_finite_is_traced_to_its_layer() -> Result<()> {
-    let net = Linear::new(784, 1);
+    let net = Linear::new(784, 1).bias(false);
     let step = Step::new(|cx: &Context, inputs: &crate::Inputs| {
         let x = inputs["images"].reshape([inputs.samples(), 784]);
         let y = net.forward(cx, &x)?;

@@ -34,10 +34,10 @@ fn data() -> Split {
 fn network() -> Sequential {
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 12))
+        .add(Linear::new(784, 12).bias(false))
         .add(BatchNorm1d::new(12))
         .add(Lif::new(2.0))
-        .add(Linear::new(12, 10))
+        .add(Linear::new(12, 10).bias(false))
         .add(Lif::new(2.0))
 }
 

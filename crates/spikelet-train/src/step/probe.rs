@@ -242,7 +242,7 @@ mod tests {
     fn step(precision: Precision) -> Step<'static> {
         let net = Sequential::new()
             .add(Flatten)
-            .add(Linear::new(784, 20))
+            .add(Linear::new(784, 20).bias(false))
             .add(BatchNorm1d::new(20))
             .add(Lif::new(2.0))
             .add(Linear::new(20, 10).bias(true));

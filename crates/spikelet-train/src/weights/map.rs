@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// use spikelet_train::weights::{Framework, WeightMap};
 ///
 /// let net = Sequential::new()
-///     .add_named("fc1", Linear::new(4, 3).bias(true))
+///     .add_named("fc1", Linear::new(4, 3))
 ///     .add_named("lif1", RLeakyCell { beta: 0.8, ..RLeakyCell::default() });
 /// let map = WeightMap::new(Framework::SnnTorch, &net, &[8, 2, 4])?; // an input [T, N, …]
 /// let names: Vec<&str> = map.entries.iter().map(|entry| entry.theirs.as_str()).collect();

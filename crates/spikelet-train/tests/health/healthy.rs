@@ -49,11 +49,11 @@ fn network(network: &Network, settings: Settings, seed: u64) -> Result<()> {
 fn hidden(neuron: impl Module + Clone + 'static, settings: Settings, seed: u64) -> Result<()> {
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 56))
+        .add(Linear::new(784, 56).bias(false))
         .add(neuron.clone())
         .add(Linear::new(56, 40).bias(true))
         .add(neuron)
-        .add(Linear::new(40, 10));
+        .add(Linear::new(40, 10).bias(false));
     assert_healthy(&Trainer::new(net, settings).fit(&digits(seed))?);
     Ok(())
 }
@@ -237,9 +237,9 @@ fn a_parallel_neuron_with_augmented_and_mixed_images() -> Result<()> {
 fn one_hundred_images_learned_by_heart() -> Result<()> {
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 100))
+        .add(Linear::new(784, 100).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(100, 10));
+        .add(Linear::new(100, 10).bias(false));
     let data = spikelet_data::synthetic::digits_of(22, 100, 200);
     let settings = Settings {
         batch_size: 20,

@@ -46,12 +46,12 @@ fn surrogate(alpha: f64) -> Common {
 /// A convolution, then two linear layers.
 fn conv_net(first: impl Module + 'static, second: impl Module + 'static) -> Sequential {
     Sequential::new()
-        .add_named("conv", Conv2d::new(1, 6, 3).stride(2))
+        .add_named("conv", Conv2d::new(1, 6, 3).bias(false).stride(2))
         .add_named("conv_neuron", first)
         .add(Flatten)
-        .add_named("hidden", Linear::new(6 * 13 * 13, 40))
+        .add_named("hidden", Linear::new(6 * 13 * 13, 40).bias(false))
         .add_named("hidden_neuron", second)
-        .add_named("out", Linear::new(40, 10))
+        .add_named("out", Linear::new(40, 10).bias(false))
         .add_named("out_neuron", If::default())
 }
 
@@ -61,7 +61,7 @@ fn deep(layers: usize, neuron: &Common) -> Sequential {
     let mut inputs = 784;
     for k in 0..layers {
         net = net
-            .add_named(&format!("fc{k}"), Linear::new(inputs, 48))
+            .add_named(&format!("fc{k}"), Linear::new(inputs, 48).bias(false))
             .add_named(
                 &format!("neuron{k}"),
                 Plif {
@@ -71,7 +71,7 @@ fn deep(layers: usize, neuron: &Common) -> Sequential {
             );
         inputs = 48;
     }
-    net.add_named("out", Linear::new(inputs, 10))
+    net.add_named("out", Linear::new(inputs, 10).bias(false))
 }
 
 #[test]
@@ -229,7 +229,9 @@ fn a_layer_that_is_not_used_gets_no_gradient() {
     struct Ignoring;
     impl Module for Ignoring {
         fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
-            let unused = cx.child("unused", |cx| Linear::new(40, 40).forward(cx, x))?;
+            let unused = cx.child("unused", |cx| {
+                Linear::new(40, 40).bias(false).forward(cx, x)
+            })?;
             Ok(x + unused * 0.0)
         }
     }
@@ -267,12 +269,12 @@ fn a_network_that_learns_some_wrong_labels_by_heart_overfits() {
     let data = Split::new(train_set, data.test);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 200))
+        .add(Linear::new(784, 200).bias(false))
         .add(Lif {
             decay_input: false,
             ..Lif::new(2.0)
         })
-        .add(Linear::new(200, 10));
+        .add(Linear::new(200, 10).bias(false));
     let settings = Settings {
         epochs: 60,
         loss: loss::CrossEntropy::new().into(),

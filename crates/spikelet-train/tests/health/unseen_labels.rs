@@ -55,11 +55,11 @@ impl Module for Scale {
 #[test]
 fn gratings_with_random_labels() {
     let net = Sequential::new()
-        .add(Conv2d::new(1, 8, 3).stride(2))
+        .add(Conv2d::new(1, 8, 3).bias(false).stride(2))
         .add(BatchNorm2d::new(8))
         .add(Plif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(8 * 25, 6));
+        .add(Linear::new(8 * 25, 6).bias(false));
     let data = with_random_labels(&gratings(81, 6, 12, 30.0, [500, 400]), 3);
     sick(net, settings(12, 81), &data);
 }
@@ -86,9 +86,9 @@ fn recurrent_neurons_with_shuffled_digits() {
     let net = Sequential::new()
         .add(AvgPool2d::new(2))
         .add(Flatten)
-        .add(Linear::new(196, 60))
+        .add(Linear::new(196, 60).bias(false))
         .add(Recurrent::new(If::new(), 60))
-        .add(Linear::new(60, 10));
+        .add(Linear::new(60, 10).bias(false));
     let settings = Settings {
         loss: loss::MseOneHot.into(),
         ..settings(14, 84)
@@ -102,9 +102,9 @@ fn eight_patterns_with_random_labels_and_adaptive_thresholds() {
     let data = with_random_labels(&prototypes(91, 8, [3, 5, 5], 60.0, [800, 300]), 3);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(75, 40))
+        .add(Linear::new(75, 40).bias(false))
         .add(Alif::default())
-        .add(Linear::new(40, 8));
+        .add(Linear::new(40, 8).bias(false));
     let settings = Settings {
         optimizer: Adam::new(1e-3).into(),
         ..settings(12, 91)
@@ -119,11 +119,11 @@ fn eight_patterns_with_random_labels_and_adaptive_thresholds() {
 fn three_gratings_with_random_labels_and_sgd() {
     let data = with_random_labels(&gratings(92, 3, 10, 30.0, [300, 250]), 5);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 12, 3))
+        .add(Conv2d::new(1, 12, 3).bias(false))
         .add(If::new())
         .add(AvgPool2d::new(2))
         .add(Flatten)
-        .add(Linear::new(12 * 16, 3));
+        .add(Linear::new(12 * 16, 3).bias(false));
     let settings = Settings {
         optimizer: Sgd {
             momentum: 0.9,
@@ -157,9 +157,9 @@ fn parallel_neurons_with_random_labels() {
     let data = with_random_labels(&prototypes(94, 12, [1, 9, 9], 50.0, [1000, 400]), 9);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(81, 30))
+        .add(Linear::new(81, 30).bias(false))
         .add(Psn::default())
-        .add(Linear::new(30, 12));
+        .add(Linear::new(30, 12).bias(false));
     let settings = Settings {
         loss: loss::Tet::default().into(),
         ..settings(8, 94)
@@ -173,11 +173,11 @@ fn five_patterns_with_random_labels() {
     let data = with_random_labels(&prototypes(111, 5, [1, 10, 10], 60.0, [500, 500]), 3);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(100, 80))
+        .add(Linear::new(100, 80).bias(false))
         .add(If::new())
-        .add(Linear::new(80, 60))
+        .add(Linear::new(80, 60).bias(false))
         .add(If::new())
-        .add(Linear::new(60, 5));
+        .add(Linear::new(60, 5).bias(false));
     sick(net, settings(20, 111), &data);
 }
 
@@ -186,12 +186,12 @@ fn five_patterns_with_random_labels() {
 fn two_gratings_with_random_labels() {
     let data = with_random_labels(&gratings(112, 2, 11, 30.0, [240, 800]), 5);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 16, 3).stride(2))
+        .add(Conv2d::new(1, 16, 3).bias(false).stride(2))
         .add(Plif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(16 * 25, 40))
+        .add(Linear::new(16 * 25, 40).bias(false))
         .add(Plif::new(2.0))
-        .add(Linear::new(40, 2));
+        .add(Linear::new(40, 2).bias(false));
     sick(net, settings(40, 112), &data);
 }
 
@@ -201,10 +201,10 @@ fn digits_with_random_labels_and_batch_norm() {
     let data = with_random_labels(&synthetic::digits_of(113, 500, 400), 7);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, 100))
+        .add(Linear::new(784, 100).bias(false))
         .add(BatchNorm1d::new(100))
         .add(Lif::new(2.0))
-        .add(Linear::new(100, 10));
+        .add(Linear::new(100, 10).bias(false));
     sick(net, settings(12, 113), &data);
 }
 
@@ -214,9 +214,9 @@ fn large_scores_and_random_labels() {
     let data = with_random_labels(&prototypes(121, 4, [2, 7, 7], 60.0, [400, 400]), 3);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(98, 60))
+        .add(Linear::new(98, 60).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(60, 60))
+        .add(Linear::new(60, 60).bias(false))
         .add(Lif::new(2.0))
         .add(Linear::new(60, 4).bias(true))
         .add(Scale(20.0));
@@ -234,9 +234,9 @@ fn digits_with_random_labels_and_a_loss_at_each_step() {
     let net = Sequential::new()
         .add(AvgPool2d::new(4))
         .add(Flatten)
-        .add(Linear::new(49, 120))
+        .add(Linear::new(49, 120).bias(false))
         .add(Plif::new(2.0))
-        .add(Linear::new(120, 10));
+        .add(Linear::new(120, 10).bias(false));
     let settings = Settings {
         loss: loss::Tet::default().into(),
         optimizer: Adam::new(5e-3).into(),
@@ -250,11 +250,11 @@ fn digits_with_random_labels_and_a_loss_at_each_step() {
 fn five_gratings_with_random_labels_and_rmsprop() {
     let data = with_random_labels(&gratings(123, 5, 14, 30.0, [400, 350]), 7);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 8, 3).stride(2))
+        .add(Conv2d::new(1, 8, 3).bias(false).stride(2))
         .add(BatchNorm2d::new(8))
         .add(Lif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(8 * 36, 5));
+        .add(Linear::new(8 * 36, 5).bias(false));
     let settings = Settings {
         optimizer: RmsProp::new(1e-3).into(),
         ..settings(15, 123)

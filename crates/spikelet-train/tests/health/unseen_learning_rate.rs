@@ -71,12 +71,12 @@ fn settings(lr: f64, epochs: usize, seed: u64) -> Settings {
 fn a_convolution_with_adam_at_5() {
     let net = || {
         Sequential::new()
-            .add(Conv2d::new(1, 8, 5).stride(2))
+            .add(Conv2d::new(1, 8, 5).bias(false).stride(2))
             .add(If::new())
             .add(Flatten)
-            .add(Linear::new(8 * 16, 40))
+            .add(Linear::new(8 * 16, 40).bias(false))
             .add(If::new())
-            .add(Linear::new(40, 6))
+            .add(Linear::new(40, 6).bias(false))
     };
     let data = gratings(61, 6, 12, 30.0, [500, 300]);
     sick(net, 6, settings(5.0, 10, 61), &data);
@@ -88,13 +88,13 @@ fn three_hidden_layers_with_rmsprop_at_2() {
     let net = || {
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(64, 60))
+            .add(Linear::new(64, 60).bias(false))
             .add(Lif::new(2.0))
-            .add(Linear::new(60, 60))
+            .add(Linear::new(60, 60).bias(false))
             .add(Lif::new(2.0))
-            .add(Linear::new(60, 60))
+            .add(Linear::new(60, 60).bias(false))
             .add(Lif::new(2.0))
-            .add(Linear::new(60, 12))
+            .add(Linear::new(60, 12).bias(false))
     };
     let data = prototypes(62, 12, [1, 8, 8], 30.0, [600, 300]);
     let settings = Settings {
@@ -110,9 +110,9 @@ fn recurrent_neurons_with_lion_at_1() {
     let net = || {
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(49, 50))
+            .add(Linear::new(49, 50).bias(false))
             .add(Recurrent::new(Lif::new(2.0), 50))
-            .add(Linear::new(50, 8))
+            .add(Linear::new(50, 8).bias(false))
     };
     let data = prototypes(63, 8, [1, 7, 7], 30.0, [500, 300]);
     let settings = Settings {
@@ -128,9 +128,9 @@ fn spiking_outputs_with_sgd_at_1000() {
     let net = || {
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(108, 64))
+            .add(Linear::new(108, 64).bias(false))
             .add(Plif::new(2.0))
-            .add(Linear::new(64, 5))
+            .add(Linear::new(64, 5).bias(false))
             .add(Plif::new(2.0))
     };
     let data = prototypes(64, 5, [3, 6, 6], 30.0, [500, 300]);
@@ -151,9 +151,9 @@ fn spiking_outputs_with_sgd_at_1000() {
 fn random_labels_are_not_the_fault_of_the_learning_rate() {
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(64, 400))
+        .add(Linear::new(64, 400).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(400, 7));
+        .add(Linear::new(400, 7).bias(false));
     let data = with_random_labels(&prototypes(65, 7, [1, 8, 8], 60.0, [500, 300]), 7);
     assert_not_the_rate(&run(net, settings(5e-3, 25, 65), &data));
 }
@@ -223,11 +223,11 @@ fn small_initial_weights_may_grow_with_random_labels() {
 #[ignore = "needs minutes"]
 fn a_high_rate_that_works() {
     let net = Sequential::new()
-        .add(Conv2d::new(1, 6, 3).stride(2))
+        .add(Conv2d::new(1, 6, 3).bias(false).stride(2))
         .add(BatchNorm2d::new(6))
         .add(Lif::new(2.0))
         .add(Flatten)
-        .add(Linear::new(6 * 36, 6));
+        .add(Linear::new(6 * 36, 6).bias(false));
     let data = gratings(68, 6, 14, 25.0, [500, 300]);
     let settings = Settings {
         optimizer: Sgd {

@@ -75,13 +75,13 @@ fn twenty_patterns_with_noisy_labels() {
 fn gratings_with_noisy_labels_and_a_squared_error() {
     let data = gratings(52, 4, 12, 30.0, [300, 1000]);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 24, 5).stride(2))
+        .add(Conv2d::new(1, 24, 5).bias(false).stride(2))
         .add(BatchNorm2d::new(24))
         .add(If::new())
         .add(Flatten)
-        .add(Linear::new(24 * 16, 128))
+        .add(Linear::new(24 * 16, 128).bias(false))
         .add(If::new())
-        .add(Linear::new(128, 4));
+        .add(Linear::new(128, 4).bias(false));
     let settings = Settings {
         loss: loss::MseOneHot.into(),
         ..settings(60, 52)
@@ -95,11 +95,11 @@ fn three_patterns_with_noisy_labels_and_two_hidden_layers() {
     let data = prototypes(53, 3, [2, 6, 6], 80.0, [200, 1000]);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(72, 96))
+        .add(Linear::new(72, 96).bias(false))
         .add(Plif::new(2.0))
-        .add(Linear::new(96, 96))
+        .add(Linear::new(96, 96).bias(false))
         .add(Plif::new(2.0))
-        .add(Linear::new(96, 3));
+        .add(Linear::new(96, 3).bias(false));
     let settings = Settings {
         loss: loss::Tet::default().into(),
         ..settings(60, 53)
@@ -113,9 +113,9 @@ fn recurrent_neurons_with_noisy_labels() {
     let data = prototypes(44, 6, [1, 7, 7], 60.0, [180, 1000]);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(49, 80))
+        .add(Linear::new(49, 80).bias(false))
         .add(Recurrent::new(Lif::new(2.0), 80))
-        .add(Linear::new(80, 6));
+        .add(Linear::new(80, 6).bias(false));
     sick(net, settings(50, 44), &with_label_noise(&data, 0.5, 4));
 }
 
@@ -124,10 +124,10 @@ fn recurrent_neurons_with_noisy_labels() {
 fn gratings_with_enough_samples() {
     let data = gratings(45, 4, 12, 40.0, [1000, 1000]);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 8, 5).stride(2))
+        .add(Conv2d::new(1, 8, 5).bias(false).stride(2))
         .add(If::new())
         .add(Flatten)
-        .add(Linear::new(8 * 16, 4));
+        .add(Linear::new(8 * 16, 4).bias(false));
     let settings = Settings {
         validation: 0.1,
         ..settings(12, 45)
@@ -153,9 +153,9 @@ fn noisy_labels_with_weight_decay_and_dropout() {
     let net = Sequential::new()
         .add(Flatten)
         .add(Dropout::new(0.3))
-        .add(Linear::new(81, 32))
+        .add(Linear::new(81, 32).bias(false))
         .add(Lif::new(2.0))
-        .add(Linear::new(32, 5));
+        .add(Linear::new(32, 5).bias(false));
     let settings = Settings {
         validation: 0.2,
         optimizer: Adam::new(1e-3).into(),

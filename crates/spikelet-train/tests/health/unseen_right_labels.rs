@@ -61,11 +61,13 @@ fn a_deep_network_that_learns_late() {
         decay_input: false,
         ..Lif::new(2.0)
     };
-    let mut net = Sequential::new().add(Flatten).add(Linear::new(64, 48));
+    let mut net = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(64, 48).bias(false));
     for _ in 0..3 {
-        net = net.add(neuron()).add(Linear::new(48, 48));
+        net = net.add(neuron()).add(Linear::new(48, 48).bias(false));
     }
-    let net = net.add(neuron()).add(Linear::new(48, 10));
+    let net = net.add(neuron()).add(Linear::new(48, 10).bias(false));
     let data = prototypes(95, 10, [1, 8, 8], 30.0, [1000, 300]);
     let settings = Settings {
         optimizer: Adam::new(5e-5).into(),
@@ -81,12 +83,12 @@ fn a_deep_network_that_learns_late() {
 fn a_slow_schedule_with_sgd() {
     let data = gratings(86, 5, 12, 30.0, [800, 300]);
     let net = Sequential::new()
-        .add(Conv2d::new(1, 8, 5).stride(2))
+        .add(Conv2d::new(1, 8, 5).bias(false).stride(2))
         .add(If::new())
         .add(Flatten)
-        .add(Linear::new(8 * 16, 32))
+        .add(Linear::new(8 * 16, 32).bias(false))
         .add(If::new())
-        .add(Linear::new(32, 5));
+        .add(Linear::new(32, 5).bias(false));
     let settings = Settings {
         optimizer: Sgd::new(3e-3).into(),
         ..settings(30, 86)
@@ -122,9 +124,9 @@ fn fifteen_patterns_learned_slowly() {
     let data = prototypes(101, 15, [1, 8, 8], 40.0, [800, 300]);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(64, 50))
+        .add(Linear::new(64, 50).bias(false))
         .add(Plif::new(2.0))
-        .add(Linear::new(50, 15));
+        .add(Linear::new(50, 15).bias(false));
     let settings = Settings {
         optimizer: Sgd::new(2e-3).into(),
         ..settings(25, 101)
@@ -149,10 +151,10 @@ fn few_samples_of_eight_gratings() {
     let with = |test| gratings(103, 8, 10, 110.0, [100, test]);
     let net = || {
         Sequential::new()
-            .add(Conv2d::new(1, 10, 5))
+            .add(Conv2d::new(1, 10, 5).bias(false))
             .add(Lif::new(2.0))
             .add(Flatten)
-            .add(Linear::new(360, 8))
+            .add(Linear::new(360, 8).bias(false))
     };
     let settings = settings(40, 103);
     let many = accuracy_on_many(net(), settings.clone(), &with(110), &with(2000));
@@ -167,9 +169,9 @@ fn recurrent_neurons_with_a_small_learning_rate() {
     let net = Sequential::new()
         .add(AvgPool2d::new(2))
         .add(Flatten)
-        .add(Linear::new(196, 50))
+        .add(Linear::new(196, 50).bias(false))
         .add(Recurrent::new(Lif::new(2.0), 50))
-        .add(Linear::new(50, 10));
+        .add(Linear::new(50, 10).bias(false));
     let settings = Settings {
         optimizer: Adam::new(3e-5).into(),
         ..settings(15, 104)
@@ -219,10 +221,10 @@ fn a_weak_signal_of_three_gratings() {
     let data = |test| gratings(127, 3, 10, 90.0, [150, test]);
     let net = || {
         Sequential::new()
-            .add(Conv2d::new(1, 12, 5))
+            .add(Conv2d::new(1, 12, 5).bias(false))
             .add(Lif::new(2.0))
             .add(Flatten)
-            .add(Linear::new(12 * 36, 3))
+            .add(Linear::new(12 * 36, 3).bias(false))
     };
     let settings = Settings {
         optimizer: Adam::new(5e-3).into(),
@@ -237,12 +239,12 @@ fn twelve_patterns_learned_slowly() {
     let data = prototypes(128, 12, [1, 8, 8], 40.0, [600, 250]);
     let net = Sequential::new()
         .add(Flatten)
-        .add(Linear::new(64, 50))
+        .add(Linear::new(64, 50).bias(false))
         .add(Lif {
             decay_input: false,
             ..Lif::new(2.0)
         })
-        .add(Linear::new(50, 12));
+        .add(Linear::new(50, 12).bias(false));
     let settings = Settings {
         optimizer: Sgd::new(0.01).into(),
         ..settings(20, 128)
@@ -268,9 +270,9 @@ fn a_weak_signal_of_two_classes_and_recurrent_neurons() {
     let net = || {
         Sequential::new()
             .add(Flatten)
-            .add(Linear::new(64, 40))
+            .add(Linear::new(64, 40).bias(false))
             .add(Recurrent::new(Lif::new(2.0), 40))
-            .add(Linear::new(40, 2))
+            .add(Linear::new(40, 2).bias(false))
     };
     let settings = Settings {
         optimizer: Adam::new(8e-3).into(),

@@ -14,9 +14,9 @@ const STEPS: usize = 12;
 fn network() -> Sequential {
     Sequential::new()
         .add(Rnn::new(Lif::new(2.0).v_threshold(0.2), INPUTS, 7))
-        .add(DelayedLinear::new(7, 6, 3))
+        .add(DelayedLinear::new(7, 6, 3).bias(false))
         .add(Plif::new(2.0).v_threshold(0.1))
-        .add(Linear::new(6, CLASSES))
+        .add(Linear::new(6, CLASSES).bias(false))
 }
 
 fn step(net: &Sequential, window: usize, carries: bool) -> Step<'_> {

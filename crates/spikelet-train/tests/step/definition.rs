@@ -133,7 +133,7 @@ fn the_function_must_return_a_scalar_loss_of_known_inputs() {
     });
     assert!(matches!(step_error(&loss), StepError::MetricName { .. }));
     let layer = step(|_, cx, inputs| {
-        let wrong = Linear::new(7, 2);
+        let wrong = Linear::new(7, 2).bias(false);
         Ok(wrong
             .forward(cx, &inputs["x"].repeat_over_time(1))?
             .mean_all()
@@ -240,7 +240,7 @@ fn a_batch_must_have_the_inputs() -> Result<()> {
 
 #[test]
 fn labels_outside_the_classes_are_refused() -> Result<()> {
-    let net = Sequential::new().add(Linear::new(3, 4));
+    let net = Sequential::new().add(Linear::new(3, 4).bias(false));
     let mut store = store()?;
     let mut step = Step::new(|cx, inputs| {
         let scores = net

@@ -24,12 +24,12 @@ fn updated(update: Update) -> Sequential {
         low: 0.3,
         high: 0.9,
     };
-    let synapses = Linear::new(INPUTS, 4).weight_init(weights);
+    let synapses = Linear::new(INPUTS, 4).bias(false).weight_init(weights);
     let plastic = Plastic::new(synapses, Lif::new(2.0), PairStdp::default()).update(update);
     Sequential::new()
         .add_named("features", plastic)
         .add_named("dropout", Dropout::new(0.5))
-        .add_named("readout", Linear::new(4, 2))
+        .add_named("readout", Linear::new(4, 2).bias(false))
 }
 
 fn step(net: &Sequential) -> spikelet_train::Step<'_> {
@@ -89,7 +89,7 @@ fn a_stream_scales_the_weights_before_each_sequence() -> Result<()> {
         low: 0.3,
         high: 0.9,
     };
-    let synapses = Linear::new(INPUTS, 4).weight_init(weights);
+    let synapses = Linear::new(INPUTS, 4).bias(false).weight_init(weights);
     let plastic = Plastic::new(synapses, Lif::new(2.0), PairStdp::default()).normalize(3.0);
     let net = Sequential::new().add_named("features", plastic);
     let x: Vec<f32> = numbers(3, 3 * T * INPUTS)
@@ -122,7 +122,7 @@ fn a_stream_scales_the_weights_before_each_sequence() -> Result<()> {
 
 #[test]
 fn a_network_without_plastic_layers_does_not_learn_in_a_stream() -> Result<()> {
-    let net = Sequential::new().add(Linear::new(INPUTS, 2));
+    let net = Sequential::new().add(Linear::new(INPUTS, 2).bias(false));
     let refused = step(&net).compile_learning_stream(&mut store()?);
     let Err(error) = refused else {
         panic!("nothing learns");
@@ -244,7 +244,7 @@ fn values_of_rules_need_layers_that_learn() -> Result<()> {
         Some(RecordingError::Fixed { value: "weights" })
     ));
     let net = Sequential::new()
-        .add(Linear::new(INPUTS, 2))
+        .add(Linear::new(INPUTS, 2).bias(false))
         .add(Lif::new(2.0));
     let refused = step(&net).record(&weights.learning(2), &loader()?, &mut store()?, &path);
     let error = refused.expect_err("nothing learns");
@@ -264,7 +264,7 @@ fn values_of_rules_need_layers_that_learn() -> Result<()> {
 #[test]
 fn a_frozen_layer_with_a_rule_of_the_optimizer_trains_nothing() -> Result<()> {
     let plastic = |update| {
-        let linear = Linear::new(INPUTS, 4);
+        let linear = Linear::new(INPUTS, 4).bias(false);
         let plastic = Plastic::new(linear, Lif::new(2.0), PairStdp::default()).update(update);
         Sequential::new().add(plastic)
     };

@@ -29,9 +29,9 @@ fn net() -> Sequential {
     };
     Sequential::new()
         .add(Flatten)
-        .add(Linear::new(784, HIDDEN))
+        .add(Linear::new(784, HIDDEN).bias(false))
         .add_named("hidden", neurons())
-        .add(Linear::new(HIDDEN, 10))
+        .add(Linear::new(HIDDEN, 10).bias(false))
         .add_named("output", neurons())
 }
 

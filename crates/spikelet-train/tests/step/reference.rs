@@ -154,9 +154,9 @@ fn averages_follow_the_weights_and_are_evaluated_in_a_store_of_their_own() -> Re
 #[test]
 fn gradients_activations_and_outputs_can_be_read() -> Result<()> {
     let net = Sequential::new()
-        .add_named("fc", Linear::new(3, HIDDEN))
+        .add_named("fc", Linear::new(3, HIDDEN).bias(false))
         .add_named("lif", Lif::new(2.0))
-        .add_named("readout", Linear::new(HIDDEN, 1));
+        .add_named("readout", Linear::new(HIDDEN, 1).bias(false));
     let mut store = store()?;
     let mut step = regression(&net, N)
         .optimizer(Sgd::new(0.1))
@@ -174,7 +174,7 @@ fn gradients_activations_and_outputs_can_be_read() -> Result<()> {
 
 #[test]
 fn noise_on_gradients_has_the_variance_of_its_step_and_falls() -> Result<()> {
-    let net = Linear::new(64, 256);
+    let net = Linear::new(64, 256).bias(false);
     let moved = |eta: Option<f64>| -> Result<Vec<Vec<f64>>> {
         let step = Step::new(|cx, inputs| {
             let y = net.forward(cx, &inputs["x"].repeat_over_time(1))?;

@@ -52,7 +52,7 @@ fn two_steps_on_shared_weights_alternate() -> Result<()> {
 #[test]
 fn a_prediction_needs_no_target_and_a_stream_carries_states() -> Result<()> {
     let net = Sequential::new()
-        .add_named("fc", Linear::new(3, 6))
+        .add_named("fc", Linear::new(3, 6).bias(false))
         .add_named("lif", Lif::new(2.0));
     let definition = spikelet_train::Step::new(|cx, inputs| {
         let spikes = net.forward(cx, &inputs["x"])?;

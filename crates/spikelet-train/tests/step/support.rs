@@ -11,7 +11,7 @@ pub const HIDDEN: usize = 5;
 /// Two linear layers.
 pub fn linear_net() -> Sequential {
     Sequential::new()
-        .add_named("first", Linear::new(INPUTS, HIDDEN))
+        .add_named("first", Linear::new(INPUTS, HIDDEN).bias(false))
         .add_named("second", Linear::new(HIDDEN, 1).bias(true))
 }
 

@@ -105,7 +105,8 @@ fn layers(given: &Given<'_>, constants: &Constants, input: &[usize]) -> Result<L
         layer["name"] = json!(name);
         list.push(layer);
     }
-    let network = json!({"name": "case", "input": input, "layers": list});
+    let network =
+        json!({"version": Layers::VERSION, "name": "case", "input": input, "layers": list});
     Ok(Layers::from_json(&network)?)
 }
 

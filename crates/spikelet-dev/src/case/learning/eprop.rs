@@ -147,7 +147,9 @@ pub fn run(given: &Given<'_>) -> Result<Results> {
         }
     }
     let filtered = filtered(&cx, "z_bar", &layer.spikes, kappa)?;
-    let grad = Linear::new(hidden, outputs).products(&filtered, &error);
+    let grad = Linear::new(hidden, outputs)
+        .bias(false)
+        .products(&filtered, &error);
     traced.output("grad.w_out", &grad.permute(&[1, 0]));
     traced.run()
 }
@@ -207,7 +209,7 @@ impl LossKind {
 
 /// The spikes of the layer, and the values that its neurons' equation reads in each step.
 fn trace_layer(cx: &Context, neuron: &EpropAlif, x: &Var, hidden: usize) -> Result<Layer> {
-    let synapses = Linear::new(x.dim(2), hidden);
+    let synapses = Linear::new(x.dim(2), hidden).bias(false);
     let current = cx.child("in", |cx| synapses.forward(cx, x))?;
     let shape = current.shape()[1..].to_vec();
     let feedback = Feedback::new(hidden).zero_diagonal(true);
@@ -257,7 +259,7 @@ fn apply(
     spikes: &Var,
     values: &[(String, Var)],
 ) -> Result<RuleResults> {
-    let synapses = Linear::new(inputs, hidden);
+    let synapses = Linear::new(inputs, hidden).bias(false);
     let weight = cx.tracer().fill(cx.tracer().float(), [hidden, inputs], 0.0);
     let inputs = RuleInputs {
         synapses: &synapses,

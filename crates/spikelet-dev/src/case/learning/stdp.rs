@@ -113,6 +113,7 @@ impl Constants {
         let kernel: [usize; D] = shape[2..].try_into().map_err(|_| weight_shape(shape))?;
         let ones = vec![1; D];
         let mut conv = spikelet::layer::Conv::<D>::new(inputs, outputs, kernel)
+            .bias(false)
             .stride(self.sizes("stride", &self.stride)?)
             .padding(self.sizes("padding", &self.padding)?)
             .dilation(self.sizes("dilation", self.dilation.as_ref().unwrap_or(&ones))?);
@@ -123,7 +124,7 @@ impl Constants {
     fn synapses(&self, shape: &[usize]) -> Result<Box<dyn PlasticSynapses>> {
         match self.synapse {
             Synapse::Linear => match shape {
-                &[outputs, inputs] => Ok(Box::new(Linear::new(inputs, outputs))),
+                &[outputs, inputs] => Ok(Box::new(Linear::new(inputs, outputs).bias(false))),
                 _ => Err(weight_shape(shape)),
             },
             Synapse::Conv1d => self.conv::<1>(shape),
@@ -186,10 +187,10 @@ fn run(
         let reward = traced.add_input("in.reward", reward);
         traced.cx.give_signal("reward", &reward);
     }
-    let learning_rate = c.lr.unwrap_or(1.0);
+    let lr = c.lr.unwrap_or(1.0);
     let mut layer = Plastic::new(synapses, c.neuron.layer(), rule);
     layer = match c.update {
-        When::EachStep => layer.learning_rate(learning_rate),
+        When::EachStep => layer.lr(lr),
         When::End => layer.update(Update::Gradient),
     };
     if let Some([low, high]) = c.w_clamp {

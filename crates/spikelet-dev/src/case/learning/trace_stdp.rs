@@ -65,7 +65,7 @@ fn traces(given: &Given<'_>, rule: &dyn LearningRule, names: &[&str]) -> Result<
     let post = traced.input("in.post", "[T, units]", 2)?.unsqueeze(1);
     let shape = [post.dim(2), pre.dim(2)];
     traced.set("weight", "param.weight", &shape)?;
-    let synapses = Linear::new(shape[1], shape[0]);
+    let synapses = Linear::new(shape[1], shape[0]).bias(false);
     let cx = traced.cx.clone();
     let weights = cx.step_loop_many(&[pre, post], |steps| {
         let weight = cx.buffer("weight", shape, Init::Constant(0.0));

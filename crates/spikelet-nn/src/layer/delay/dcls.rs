@@ -55,7 +55,7 @@ pub enum DclsVersion {
 /// |---|---|---|---|
 /// | `weight` | `[out, in, count]` | trained | `weight` |
 /// | `position` | `[out, in, count]` | trained, clamped to ±⌊K/2⌋ after each update | `P[0]` |
-/// | `bias` | `[out]` | trained; only with `bias(true)` | `bias` |
+/// | `bias` | `[out]` | trained; not with `bias(false)` | `bias` |
 /// | `delay_width` | scalar σ | set by [`DelayWidth`](super::DelayWidth) | `SIG` |
 ///
 /// The delay of a synapse is K − 1 − (position + ⌊K/2⌋) steps: the largest position is no delay. In evaluation
@@ -67,7 +67,7 @@ pub enum DclsVersion {
 /// use spikelet_nn::layer::Dcls1d;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
-///     .add(Dcls1d::new(140, 256, 25))
+///     .add(Dcls1d::new(140, 256, 25).bias(false))
 ///     .add(BatchNorm1d::new(256))
 ///     .add(Lif::new(1.005))
 ///     .add(Dcls1d::new(256, 20, 25));
@@ -100,7 +100,7 @@ pub struct Dcls1d {
 }
 
 impl Dcls1d {
-    /// A layer without bias, with one delay for each synapse and Gaussian kernels of width 0.23.
+    /// A layer with bias, one delay for each synapse and Gaussian kernels of width 0.23.
     pub fn new(inputs: usize, outputs: usize, kernel_size: usize) -> Self {
         Self {
             inputs,
@@ -108,7 +108,7 @@ impl Dcls1d {
             kernel_size,
             kernel_count: 1,
             version: DclsVersion::Gaussian,
-            bias: false,
+            bias: true,
             width: 0.23,
             weight_init: None,
             position_init: None,
@@ -305,6 +305,7 @@ pub(crate) struct Dcls1dKeys {
     #[schema(default = 0.23, from = 0, to = MAX_DELAY)]
     width: f64,
     /// Whether there is a bias.
+    #[schema(default = true)]
     bias: bool,
 }
 

@@ -21,7 +21,7 @@ use spikelet_schema::Schema;
 /// | tensor | shape | start |
 /// |---|---|---|
 /// | `weight` | `[out, in]` | uniform, bound 1/√in, or [`weight_init`](Self::weight_init) |
-/// | `bias` | `[out]` | the same; only with `bias(true)` |
+/// | `bias` | `[out]` | the same; not with `bias(false)` |
 /// | `delay` | `[out, in]`, not trained | uniform on 0 … `max_delay`; set by [`VarStore::set`](crate::runtime::VarStore::set) |
 ///
 /// Delays are rounded, and clamped to 0 and `max_delay`.
@@ -50,13 +50,13 @@ pub struct DelayedLinear {
 }
 
 impl DelayedLinear {
-    /// A layer without bias, with delays of 0 to `max_delay` steps.
+    /// A layer with bias and delays of 0 to `max_delay` steps.
     pub fn new(inputs: usize, outputs: usize, max_delay: usize) -> Self {
         Self {
             inputs,
             outputs,
             max_delay,
-            bias: false,
+            bias: true,
             weight_init: None,
         }
     }
@@ -146,6 +146,7 @@ pub(crate) struct DelayedLinearKeys {
     #[schema(required, from = 0, to = MAX_DELAY)]
     max_delay: usize,
     /// Whether there is a bias.
+    #[schema(default = true)]
     bias: bool,
 }
 

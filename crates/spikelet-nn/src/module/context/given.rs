@@ -13,7 +13,7 @@ impl Context {
     /// ```
     /// use spikelet_nn::learning::{Plastic, RewardStdp};
     /// use spikelet_nn::prelude::*;
-    /// let net = Plastic::new(Linear::new(20, 10), Lif::new(2.0), RewardStdp::default());
+    /// let net = Plastic::new(Linear::new(20, 10).bias(false), Lif::new(2.0), RewardStdp::default());
     /// let cx = Context::new(Mode::TRAIN, DType::F32);
     /// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 20]);
     /// let reward = cx.tracer().input("reward", DType::F32, [50, 8]);
@@ -58,7 +58,7 @@ impl Context {
     /// use spikelet_nn::learning::{ClassReward, Plastic, RewardStdp};
     /// use spikelet_nn::prelude::*;
     /// let reward = ClassReward { classes: 10, right: 1.0, wrong: -1.0 };
-    /// let net = Plastic::new(Linear::new(784, 200), Lif::new(2.0), RewardStdp::default()).reward(reward);
+    /// let net = Plastic::new(Linear::new(784, 200).bias(false), Lif::new(2.0), RewardStdp::default()).reward(reward);
     /// let cx = Context::new(Mode::TRAIN, DType::F32);
     /// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 784]);
     /// cx.give_label(&cx.tracer().input("label", DType::I64, [8]));

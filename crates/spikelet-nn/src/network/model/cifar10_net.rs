@@ -5,7 +5,7 @@
 //!
 //! Parameters are `conv.0.weight`, `conv.0.bias`, ….
 
-use super::layer::{conv, fire, group, named, norm, plain, with};
+use super::layer::{conv, fire, group, named, norm, plain, unbiased, with};
 use super::{Common, Family, Images, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -51,11 +51,7 @@ impl Family for Cifar10Net {
             [conv(), norm(), fire(), conv(), pool, norm(), fire()]
         };
         let convs = (0..3).flat_map(|_| stage()).collect();
-        let linears = vec![
-            plain("flatten"),
-            json!({"linear": self.common.classes}),
-            fire(),
-        ];
+        let linears = vec![plain("flatten"), unbiased(self.common.classes), fire()];
         Ok(vec![
             named("conv", group(convs)),
             named("fc", group(linears)),

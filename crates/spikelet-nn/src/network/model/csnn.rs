@@ -5,7 +5,7 @@
 //!
 //! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, ….
 
-use super::layer::{conv, fire, group, named, norm, once, plain};
+use super::layer::{conv, fire, group, named, norm, once, plain, unbiased};
 use super::{Common, Family, Images, hidden_or_wide, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -45,9 +45,9 @@ impl Family for Csnn {
     fn layers(&self) -> Result<Vec<Value>> {
         self.images.size.halved(2)?;
         let linears = vec![
-            json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
+            unbiased(hidden_or_wide(self.hidden, self.channels)),
             fire(),
-            json!({"linear": self.common.classes}),
+            unbiased(self.common.classes),
             fire(),
         ];
         let mut layers = convolutions(self.channels, json!({"max-pool": 2}));

@@ -8,12 +8,17 @@ pub const KAIMING: &str = "kaiming-normal";
 
 /// A convolution that keeps the size with stride 1, without bias, with PyTorch's initial values.
 pub fn conv(outputs: usize, kernel: usize, stride: usize) -> Value {
-    json!({"conv": outputs, "kernel": kernel, "stride": stride, "padding": kernel / 2})
+    json!({"conv": outputs, "kernel": kernel, "stride": stride, "padding": kernel / 2, "bias": false})
 }
 
 /// The same with the initial values of [`KAIMING`].
 pub fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
     with(conv(outputs, kernel, stride), "init", KAIMING.into())
+}
+
+/// A linear layer without bias.
+pub fn unbiased(outputs: usize) -> Value {
+    json!({"linear": outputs, "bias": false})
 }
 
 /// A linear layer with bias.

@@ -3,7 +3,7 @@
 //!
 //! Parameters are `fc.1.weight` and `fc.3.weight`.
 
-use super::layer::{fire, group, named, plain};
+use super::layer::{fire, group, named, plain, unbiased};
 use super::{Common, Family, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -45,12 +45,11 @@ impl Family for MnistFc {
     }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        let linear = |outputs: usize| json!({"linear": outputs});
         let layers = vec![
             plain("flatten"),
-            linear(self.hidden),
+            unbiased(self.hidden),
             fire(),
-            linear(self.common.classes),
+            unbiased(self.common.classes),
             fire(),
         ];
         Ok(vec![named("fc", group(layers))])

@@ -6,7 +6,7 @@
 //! Source: W. Fang et al., *Incorporating learnable membrane time constant to enhance learning of spiking neural networks*,
 //! ICCV 2021.
 
-use super::layer::{conv, fire, group, named, norm, once, plain};
+use super::layer::{conv, fire, group, named, norm, once, plain, unbiased};
 use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -102,10 +102,6 @@ fn measured(each_step: bool) -> Value {
     json!({"layer": "batch-norm", "each_step": each_step})
 }
 
-fn linear(outputs: usize) -> Value {
-    json!({"linear": outputs})
-}
-
 fn pool() -> Value {
     json!({"max-pool": 2})
 }
@@ -131,10 +127,10 @@ impl Family for PlifFrames {
         let linears = vec![
             plain("flatten"),
             dropout.clone(),
-            linear(features / 4),
+            unbiased(features / 4),
             fire(),
             dropout,
-            linear(self.common.classes.saturating_mul(VOTES)),
+            unbiased(self.common.classes.saturating_mul(VOTES)),
             fire(),
         ];
         Ok(vec![
@@ -165,11 +161,11 @@ impl Family for PlifImages {
         let mut linears = vec![
             plain("flatten"),
             dropout.clone(),
-            linear(self.hidden),
+            unbiased(self.hidden),
             fire(),
         ];
         linears.extend(self.dropout_before_output.then_some(dropout));
-        linears.extend([linear(self.common.classes.saturating_mul(VOTES)), fire()]);
+        linears.extend([unbiased(self.common.classes.saturating_mul(VOTES)), fire()]);
         Ok(vec![
             once("static_conv", first),
             named("conv", group(convs)),

@@ -6,7 +6,7 @@
 //! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, …, `conv.0.w`, ….
 
 use super::csnn::convolutions;
-use super::layer::{fire, group, named};
+use super::layer::{fire, group, named, unbiased};
 use super::{Common, Family, Images, hidden_or_wide, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -57,10 +57,10 @@ impl Family for PlifNet {
         let dropout = || json!({"dropout": self.dropout});
         let linears = vec![
             dropout(),
-            json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
+            unbiased(hidden_or_wide(self.hidden, self.channels)),
             fire(),
             dropout(),
-            json!({"linear": self.common.classes.saturating_mul(self.votes)}),
+            unbiased(self.common.classes.saturating_mul(self.votes)),
             fire(),
             json!({"voting": self.votes}),
         ];
