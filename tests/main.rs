@@ -57,9 +57,11 @@ mod recurrent_layers;
 mod recurrent_memory;
 mod recurrent_parts;
 mod resume;
+mod resume_data;
 mod run_memory;
 #[path = "support/sequence_training.rs"]
 mod sequence_training;
+mod short_programs;
 mod state;
 mod step_ranks;
 mod surrogates;

@@ -62,14 +62,15 @@ pub struct DataLoader {
 }
 
 impl DataLoader {
-    /// A loader over `dataset`.
+    /// A loader over `dataset`, with a configuration or only the number of samples of a batch.
     ///
     /// # Errors
     /// As [`Dataset::check`], [`Augment::check`](crate::Augment::check) and
     /// [`Normalize::check`](crate::Normalize::check); [`Error::BatchSize`] if an epoch has no batch; [`Error::Field`] if
     /// a field cannot be collated; [`Error::NoImage`] if there is no image to augment or normalize;
     /// [`Error::Weights`].
-    pub fn new(dataset: Arc<dyn Dataset>, config: LoaderConfig) -> Result<Self> {
+    pub fn new(dataset: Arc<dyn Dataset>, config: impl Into<LoaderConfig>) -> Result<Self> {
+        let config = config.into();
         dataset.check()?;
         config.augment.check()?;
         let fields = dataset.fields();

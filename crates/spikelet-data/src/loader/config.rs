@@ -66,6 +66,16 @@ impl Default for LoaderConfig {
     }
 }
 
+impl From<usize> for LoaderConfig {
+    /// The defaults with this number of samples of a batch.
+    fn from(batch_size: usize) -> Self {
+        Self {
+            batch_size,
+            ..Self::default()
+        }
+    }
+}
+
 /// Samples drawn with replacement, each with a probability in proportion to its weight: for classes of unequal sizes.
 ///
 /// ```
