@@ -11,7 +11,7 @@ import numpy as np
 import spikelet
 
 net = spikelet.Sequential(
-    spikelet.Linear(4, 8, bias=True, name="fc1"),
+    spikelet.Linear(4, 8, name="fc1"),
     spikelet.Lif(tau=2.0),
     spikelet.Linear(8, 3, name="fc2"),
     spikelet.Lif(tau=2.0),

@@ -42,7 +42,7 @@ def test_parts_print_their_options_and_are_compared_by_them():
     assert lif == spikelet.Lif(4.0, v_reset=None) and lif != spikelet.Lif(4.0)
     assert lif.spec() == {"name": "lif", "tau": 4.0, "v_reset": "none"}
     assert pickle.loads(pickle.dumps(lif)) == lif
-    assert repr(spikelet.Linear(784, 196, bias=True)) == "Linear(784, 196, bias=True)"
+    assert repr(spikelet.Linear(784, 196, bias=False)) == "Linear(784, 196, bias=False)"
 
 
 def test_sizes_of_layers():
