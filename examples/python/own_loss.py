@@ -10,7 +10,7 @@ from spikelet import Step, graph
 
 T, N = 30, 64
 net = spikelet.Sequential(
-    spikelet.Linear(2, 64), spikelet.Plif(init_tau=4.0), spikelet.Linear(64, 1, bias=True), spikelet.TimeMean(), input=(2,)
+    spikelet.Linear(2, 64), spikelet.Plif(init_tau=4.0), spikelet.Linear(64, 1), spikelet.TimeMean(), input=(2,)
 )
 
 

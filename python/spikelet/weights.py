@@ -2,7 +2,7 @@
 
 Examples
 --------
->>> net = spikelet.Sequential(spikelet.Linear(2, 1, bias=True), spikelet.Plif(), input=(2,))
+>>> net = spikelet.Sequential(spikelet.Linear(2, 1), spikelet.Plif(), input=(2,))
 >>> sorted(spikelet.weights.export(net, "spikingjelly"))
 ['0.bias', '0.weight', '1.w']
 """

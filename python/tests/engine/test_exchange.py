@@ -8,7 +8,7 @@ import spikelet
 
 def network():
     return spikelet.Sequential(
-        spikelet.Linear(4, 8, bias=True), spikelet.Lif(tau=2.0), spikelet.Linear(8, 3), spikelet.Lif(tau=3.0), input=(4,)
+        spikelet.Linear(4, 8), spikelet.Lif(tau=2.0), spikelet.Linear(8, 3), spikelet.Lif(tau=3.0), input=(4,)
     )
 
 
@@ -45,7 +45,7 @@ def test_files_of_weights(tmp_path, extension):
 
 @pytest.mark.parametrize("framework", ["spikingjelly", "snntorch", "spikelet"])
 def test_weights_of_frameworks_come_back(framework, tmp_path):
-    layers = [spikelet.Linear(4, 3, bias=True, name="fc")]
+    layers = [spikelet.Linear(4, 3, name="fc")]
     net = spikelet.Sequential(*layers, input=(4,))
     other = spikelet.Sequential(*layers, input=(4,), seed=1)
     weights = spikelet.weights.export(net, framework)
@@ -60,7 +60,7 @@ def test_weights_of_frameworks_come_back(framework, tmp_path):
 def test_state_dicts_of_torch_are_taken():
     torch = pytest.importorskip("torch")
     linear = torch.nn.Linear(4, 3)
-    net = spikelet.Sequential(spikelet.Linear(4, 3, bias=True, name="fc"), input=(4,))
+    net = spikelet.Sequential(spikelet.Linear(4, 3, name="fc"), input=(4,))
     net.load({f"fc.{name}": x for name, x in linear.state_dict().items()}, map="snntorch")
     x = torch.rand(5, 2, 4)
     np.testing.assert_allclose(net(x), linear(x).detach().numpy(), atol=1e-6)

@@ -8,7 +8,7 @@ use super::kind::LayerEntry;
 use super::layer_fields::kind_of;
 use serde_json::Value;
 use spikelet_core::document::{Content, Located, Node};
-use spikelet_schema::notation;
+use spikelet_schema::to_json;
 
 /// The key `layers` of the table of a network, as a list of the newest version; null if there is none.
 pub(super) fn current(table: &Node) -> Result<Node, Located> {
@@ -45,7 +45,7 @@ fn upgrade(node: &mut Node) {
 
 /// The default of a key of a kind, if it has the key.
 fn default(kind: &LayerEntry, key: &str) -> Option<Value> {
-    notation::to_json(&*kind.defaults()).remove(key)
+    to_json(&*kind.defaults()).remove(key)
 }
 
 #[cfg(test)]
