@@ -34,7 +34,7 @@ pub enum Combine {
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 2, 16, 14, 14]);
-/// assert_eq!(cx.traced().parameters[1].name, "1.weight");
+/// assert_eq!(cx.traced().parameters[2].name, "1.weight");
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "Inception")]

@@ -31,7 +31,7 @@ use spikelet_schema::Schema;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
-/// assert_eq!(cx.traced().parameters[1].name, "1.feedback.weight");
+/// assert_eq!(cx.traced().parameters[2].name, "1.feedback.weight");
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "LinearRecurrentContainer")]

@@ -63,7 +63,7 @@ pub use spikelet_graph::Precision;
 /// let x = cx.tracer().input("x", DType::F32, [2, 4]);
 /// assert_eq!(net.forward(&cx, &x)?.shape(), [8, 2, 3]);
 /// let names: Vec<String> = cx.traced().parameters.into_iter().map(|p| p.name).collect();
-/// assert_eq!(names, ["trunk.0.weight", "blocks.0.0.weight", "head.weight"]);
+/// assert_eq!(names[..3], ["trunk.0.weight", "trunk.0.bias", "blocks.0.0.weight"]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///

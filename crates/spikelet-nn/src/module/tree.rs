@@ -11,7 +11,7 @@ use std::fmt::{self, Debug};
 /// let expected = "\
 /// Sequential(
 ///   (0): Flatten
-///   (out): Linear(inputs=784, outputs=10, bias=false)
+///   (out): Linear(inputs=784, outputs=10, bias=true)
 /// )";
 /// assert_eq!(net.to_string(), expected);
 /// assert_eq!(net.tree().to_string(), expected);
