@@ -33,7 +33,8 @@
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`], [`weights`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports, weights of other frameworks |
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
-//! | | `spikelet-nir` | NIR graphs and files with weights |
+//! | | `spikelet-nir` | NIR graphs |
+//! | | `spikelet-weights` | files of weights |
 //! | [`eventprop`] | `spikelet-eventprop` | exact gradients of networks with exact spike times |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
 //! | `nir` | this crate | NIR graphs as modules, and back |

@@ -58,6 +58,12 @@ pub enum NirError {
     },
 }
 
+impl From<spikelet_weights::Error> for NirError {
+    fn from(error: spikelet_weights::Error) -> Self {
+        Self::Graph(error.into())
+    }
+}
+
 impl OtherError for NirError {}
 
 impl NirError {

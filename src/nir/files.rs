@@ -4,8 +4,8 @@ use super::error::NirError;
 use super::simulate::{SINGLE, Traces};
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
-use spikelet_nir::{Dtype, Weights};
 use spikelet_nn::tensors::TensorFile;
+use spikelet_weights::{Dtype, Weights};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -38,9 +38,10 @@ pub use import::{GraphModule, Imported, Port, import};
 pub use options::{ImportOptions, Semantics, StepLengthFrom};
 pub use simulate::{Record, SimulateOptions, Traces, simulate};
 pub use spikelet_nir::{
-    Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,
-    If, Integrator, Li, Lif, Limits, Linear, Metadata, MetadataValue, Node, NodeKind, NodeShape,
-    Padding, Parameter, Pool, Scale, Sizes, Tensor, Threshold, Warning, WriteOptions,
+    Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, Error, ErrorKind,
+    ExpandedGraph, Flatten, Graph, If, Integrator, Li, Lif, Limits, Linear, Metadata,
+    MetadataValue, Node, NodeKind, NodeShape, Padding, Parameter, Pool, Scale, Sizes, Tensor,
+    Threshold, Warning, WriteOptions,
 };
 pub use spikelet_nn::neuron::Discretization;
 

@@ -8,7 +8,8 @@ use super::recording::{Layer, LayerKind, Quantity, Recording, Sequence};
 use super::trace::Trace;
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
-use spikelet_nir::{ExpandedGraph, Format, Graph, NodeKind};
+use spikelet_nir::{ExpandedGraph, Graph, NodeKind};
+use spikelet_weights::Format;
 use std::collections::BTreeMap;
 use std::path::Path;
 

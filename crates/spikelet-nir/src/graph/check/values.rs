@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::graph::forward::axes;
 use crate::graph::warning::Warning;
 use crate::graph::{Affine, Conv, Linear, Node, NodeKind, Padding, Parameter, Pool};
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 type Problem = (String, &'static str);
 

@@ -1,22 +1,17 @@
 //! Weights: tensors by name, from checkpoints of PyTorch, safetensors and `.npz`.
 
-mod archive;
 mod names;
-mod npz;
-mod record;
-mod safetensors;
-mod strided;
-mod torch;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::atomic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format};
+use crate::format::Format;
 use crate::limits::{Budget, Limits};
 use crate::source::FileSource;
 use crate::tensor::Tensor;
+use crate::{npz, safetensors, torch};
 
 pub use names::{Expected, NameMap, NameMatch};
 
@@ -26,7 +21,7 @@ const DATA_PARALLEL: &str = "module.";
 /// Tensors by name, in the order of the file.
 ///
 /// ```
-/// use spikelet_nir::{Tensor, Weights};
+/// use spikelet_weights::{Tensor, Weights};
 ///
 /// let mut weights = Weights::default();
 /// weights.insert("fc.weight", Tensor::from_f32(&[1, 2], &[0.5, -1.0])?)?;
@@ -88,7 +83,7 @@ impl Weights {
 
     fn from_source(source: &FileSource, options: &WeightOptions) -> Result<Self> {
         let mut budget = Budget::new(&options.limits, source.len());
-        let (tensors, skipped) = match format::detect(source)? {
+        let (tensors, skipped) = match Format::of(source)? {
             Format::Safetensors => (safetensors::read(source, &mut budget)?, vec![]),
             Format::Npz => (npz::read(source, &mut budget)?, vec![]),
             Format::Npy => (vec![npz::read_single(source, &mut budget)?], vec![]),
@@ -96,7 +91,7 @@ impl Weights {
                 return Err(ErrorKind::Format {
                     found: Format::Nir.to_string(),
                     expected: "a PyTorch checkpoint, safetensors or .npz",
-                    help: "read it with `Graph::read`",
+                    help: "read it as a graph",
                 }
                 .into());
             }
@@ -185,13 +180,13 @@ impl Weights {
     /// [`ErrorKind::Names`] if no name begins with it, or if two names would be the same. Nothing is changed then.
     ///
     /// ```
-    /// use spikelet_nir::{Tensor, Weights};
+    /// use spikelet_weights::{Tensor, Weights};
     ///
     /// let mut weights = Weights::default();
     /// weights.insert("net.fc.bias", Tensor::from_f32(&[1], &[0.5])?)?;
     /// weights.strip_prefix("net.")?;
     /// assert!(weights.get("fc.bias").is_some());
-    /// # Ok::<(), spikelet_nir::Error>(())
+    /// # Ok::<(), spikelet_weights::Error>(())
     /// ```
     pub fn strip_prefix(&mut self, prefix: &str) -> Result<()> {
         let stripped = |name: &str| name.strip_prefix(prefix).unwrap_or(name).to_owned();
@@ -253,7 +248,7 @@ impl Weights {
     /// [`ErrorKind::Write`]. A file that was there is unchanged then.
     ///
     /// ```
-    /// use spikelet_nir::{Tensor, Weights};
+    /// use spikelet_weights::{Tensor, Weights};
     ///
     /// let mut weights = Weights::default();
     /// weights.insert("fc.weight", Tensor::from_f32(&[1, 2], &[0.5, -1.0])?)?;

@@ -1,5 +1,6 @@
-//! Arrays in files of NumPy and MATLAB, for this crate and `spikelet-data`; not part of the interface of this crate.
+//! Arrays in files of NumPy and MATLAB, and the ZIP archives around them.
 
+pub mod archive;
 pub mod mat5;
 pub mod npy;
 pub mod zip;

@@ -11,12 +11,12 @@ use crate::error::{ErrorKind, Result};
 /// equal if type, shape and bits are.
 ///
 /// ```
-/// use spikelet_nir::{Dtype, Tensor};
+/// use spikelet_weights::{Dtype, Tensor};
 ///
 /// let weight = Tensor::from_f32(&[2, 3], &[0.5, -1.0, 2.0, 0.25, 1.0, 1.0])?;
 /// assert_eq!((weight.dtype(), weight.shape()), (Dtype::F32, &[2, 3][..]));
 /// assert_eq!(weight.to_f64()[1], -1.0);
-/// # Ok::<(), spikelet_nir::Error>(())
+/// # Ok::<(), spikelet_weights::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
@@ -26,7 +26,8 @@ pub struct Tensor {
 }
 
 /// The number of elements of a shape; `None` if their bytes cannot be counted.
-pub(crate) fn element_count(shape: &[usize], dtype: Dtype) -> Option<usize> {
+#[must_use]
+pub fn element_count(shape: &[usize], dtype: Dtype) -> Option<usize> {
     let product = |n: usize, &size: &usize| n.checked_mul(size);
     let len = shape.iter().try_fold(1, product)?;
     len.checked_mul(dtype.bytes())?;
@@ -163,7 +164,7 @@ impl Tensor {
     }
 
     /// The elements as F64, one after the other.
-    pub(crate) fn iter_f64(&self) -> Box<dyn Iterator<Item = f64> + '_> {
+    pub fn iter_f64(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self.dtype {
             Dtype::Bool | Dtype::U8 => Box::new(self.elements(|[byte]| f64::from(byte))),
             Dtype::I8 => Box::new(self.elements(|[byte]| f64::from(byte.cast_signed()))),
@@ -186,7 +187,7 @@ impl Tensor {
 }
 
 /// Reverses the bytes of each element.
-pub(crate) fn swap_bytes(bytes: &mut [u8], element: usize) {
+pub fn swap_bytes(bytes: &mut [u8], element: usize) {
     if element > 1 {
         for element in bytes.chunks_exact_mut(element) {
             element.reverse();

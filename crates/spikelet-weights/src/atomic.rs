@@ -8,7 +8,10 @@ use tempfile::NamedTempFile;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Writes a file beside `path` and moves it there. A file that was there is unchanged if this fails.
-pub(crate) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+///
+/// # Errors
+/// [`ErrorKind::Write`], and the errors of `content`.
+pub fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let error = |error| Error::from(ErrorKind::Write(error)).in_file(path);
     let mut file = create_beside(path).map_err(error)?;
     let mut buffer = BufWriter::new(file.as_file_mut());
@@ -24,7 +27,7 @@ pub(crate) fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<
 fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".nir.").suffix(".tmp");
+    builder.prefix(".weights.").suffix(".tmp");
     #[cfg(unix)]
     {
         // Temporary files are private by default; this one becomes a regular file, for which the umask applies.

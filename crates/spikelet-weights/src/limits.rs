@@ -11,7 +11,7 @@ const MAX_EXPANSION: u64 = 1032;
 /// these limits, before memory is reserved.
 ///
 /// ```
-/// use spikelet_nir::Limits;
+/// use spikelet_weights::Limits;
 ///
 /// let limits = Limits { bytes: 8 << 30, ..Limits::default() };
 /// ```
@@ -37,30 +37,36 @@ impl Default for Limits {
 
 /// What is left of [`Limits::bytes`] while a file is read.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     left: u64,
     limit: u64,
 }
 
 impl Budget {
     /// The budget of a file of `len` bytes.
+    #[must_use]
     pub fn new(limits: &Limits, len: u64) -> Self {
         let limit = limits.bytes.max(len).min(len.saturating_mul(MAX_EXPANSION));
         Self { left: limit, limit }
     }
 
     /// Takes the bytes of a tensor; `Err` is the limit that they exceed.
+    ///
+    /// # Errors
+    /// The limit.
     pub fn take(&mut self, bytes: u64) -> Result<(), u64> {
         self.left = self.left.checked_sub(bytes).ok_or(self.limit)?;
         Ok(())
     }
 
     /// The limit of the file.
+    #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
     /// The bytes that are left.
+    #[must_use]
     pub fn left(&self) -> u64 {
         self.left
     }

@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{archive, bytes, files, fixture, json, members};
 use safetensors::SafeTensors;
-use spikelet_nir::{Dtype, Expected, NameMap, Tensor, WeightOptions, Weights, check_file};
+use spikelet_weights::{Dtype, Expected, NameMap, Tensor, WeightOptions, Weights};
 
 fn read(file: &str) -> Weights {
     Weights::read(fixture("weights").join(file)).unwrap()
@@ -433,27 +433,6 @@ fn names_that_become_the_same_are_ambiguous() {
     assert_eq!(
         found.to_string(),
         "ambiguous: `fc.bias` (`fc.bias`, `module.fc.bias`)"
-    );
-}
-
-#[test]
-fn a_check_says_what_a_file_holds() {
-    let check = |file: &str| check_file(fixture(file)).unwrap().to_string();
-    assert_eq!(
-        check("weights/float16.pt"),
-        "PyTorch checkpoint: 16 tensors, 849 elements"
-    );
-    let error = check_file(fixture("hostile/no_tensors.pt"))
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("`epoch` (an integer)"), "{error}");
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("graph.bin");
-    fs::write(&path, bytes(&fixture("golden/lif.nir.gz"))).unwrap();
-    let text = check_file(&path).unwrap().to_string();
-    assert!(
-        text.starts_with("HDF5 file (NIR): 4 nodes, 3 edges, 7 tensors"),
-        "{text}"
     );
 }
 

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use spikelet_events::arrays::Source as _;
-use spikelet_events::arrays::zip::Entry;
+use crate::arrays::Source as _;
+use crate::arrays::zip::Entry;
 
 use super::pickle::{StorageRef, TensorRef};
 use crate::dtype::Dtype;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Budget;
+use crate::record::record;
 use crate::source::FileSource;
+use crate::strided::gather;
 use crate::tensor::{Tensor, swap_bytes};
-use crate::weights::record::record;
-use crate::weights::strided::gather;
 
 /// Where the storages of a file are.
 pub(super) enum Storages<'a> {

@@ -3,30 +3,22 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use spikelet_events::arrays::zip::{self, Entry};
-use spikelet_events::arrays::{Number, npy};
-
-use super::archive::Archive;
-use super::record::record;
-use super::strided::gather;
-
+use crate::arrays::archive::{Archive, MAX_NAME};
+use crate::arrays::zip::{self, Entry};
+use crate::arrays::{Number, npy};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
+use crate::record::record;
 use crate::source::FileSource;
+use crate::strided::gather;
 use crate::tensor::{Tensor, swap_bytes};
 
 /// The most axes of an array in NumPy.
 const MAX_AXES: usize = 64;
 
-/// The longest name of a member of an archive.
-const MAX_NAME: usize = u16::MAX as usize;
-
-/// What the length of a header is a multiple of, so that elements are aligned.
-const ALIGNMENT: usize = 64;
-
 /// The arrays in the order of the archive.
-pub(super) fn read(source: &FileSource, budget: &mut Budget) -> Result<Vec<(String, Tensor)>> {
+pub(crate) fn read(source: &FileSource, budget: &mut Budget) -> Result<Vec<(String, Tensor)>> {
     let mut names = HashSet::new();
     let mut arrays = vec![];
     for entry in zip::entries(source)? {
@@ -62,7 +54,7 @@ fn error(tensor: &str, problem: impl Into<String>) -> Error {
 const SINGLE: &str = "x";
 
 /// The array of an `.npy` file, as `x`.
-pub(super) fn read_single(source: &FileSource, budget: &mut Budget) -> Result<(String, Tensor)> {
+pub(crate) fn read_single(source: &FileSource, budget: &mut Budget) -> Result<(String, Tensor)> {
     let len = source.len();
     budget.take(len).map_err(|limit| ErrorKind::TooLarge {
         of: "the array".to_owned(),
@@ -144,16 +136,15 @@ fn dtype(number: Number, header: &[u8]) -> Dtype {
 }
 
 /// Writes an array for each tensor.
-pub(super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
     // All are checked before the first is written.
     let headers: Vec<Vec<u8>> = tensors
         .iter()
         .map(|(name, tensor)| npy_header(name, tensor))
         .collect::<Result<_>>()?;
     let mut archive = Archive::new(file);
-    for ((name, tensor), mut bytes) in tensors.iter().zip(headers) {
-        bytes.extend(tensor.bytes());
-        let written = archive.record(&format!("{name}.npy"), &bytes);
+    for ((name, tensor), header) in tensors.iter().zip(headers) {
+        let written = archive.add(&format!("{name}.npy"), &[&header, tensor.bytes()], false);
         written.map_err(ErrorKind::Write)?;
     }
     archive
@@ -161,7 +152,7 @@ pub(super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Resul
         .map_err(|error| ErrorKind::Write(error).into())
 }
 
-/// The header of an `.npy` file, version 1.
+/// The header of an `.npy` file.
 fn npy_header(name: &str, tensor: &Tensor) -> Result<Vec<u8>> {
     let wrong = |problem: String| -> Error {
         ErrorKind::Tensor {
@@ -188,23 +179,7 @@ fn npy_header(name: &str, tensor: &Tensor) -> Result<Vec<u8>> {
             name.len()
         )));
     }
-    // A tuple of one has a comma.
-    let shape: String = tensor
-        .shape()
-        .iter()
-        .map(|size| format!("{size}, "))
-        .collect();
-    let text = format!(
-        "{{'descr': '{number}', 'fortran_order': False, 'shape': ({}), }}",
-        shape.trim_end()
-    );
-    let mut header = b"\x93NUMPY\x01\0".to_vec();
-    let len = (header.len() + 2 + text.len() + 1).next_multiple_of(ALIGNMENT);
-    header.extend(((len - header.len() - 2) as u16).to_le_bytes());
-    header.extend(text.bytes());
-    header.resize(len - 1, b' ');
-    header.push(b'\n');
-    Ok(header)
+    Ok(npy::new_header(number, tensor.shape()))
 }
 
 /// NumPy's name of a type.

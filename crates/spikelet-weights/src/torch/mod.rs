@@ -24,10 +24,10 @@ use crate::tensor::Tensor;
 use pickle::{Heap, Value};
 use storages::Storages;
 
-pub(super) use write::write;
+pub(crate) use write::write;
 
 /// The tensors of a state dict in order, and the names of its other entries.
-pub(super) struct Checkpoint {
+pub(crate) struct Checkpoint {
     pub tensors: Vec<(String, Tensor)>,
     pub skipped: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Reading<'_> {
 }
 
 /// Reads a checkpoint.
-pub(super) fn read(
+pub(crate) fn read(
     source: &FileSource,
     format: Format,
     options: &super::WeightOptions,

@@ -7,6 +7,23 @@
 
 use super::Number;
 
+/// The header of an array in C order whose numbers NumPy calls `descr`, such as `<f4`: version 1.0. The numbers follow, at a
+/// multiple of 64.
+#[must_use]
+pub fn new_header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    // A tuple of one has a comma.
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if sizes.len() == 1 { "," } else { "" };
+    let sizes = sizes.join(", ") + comma;
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let len = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0]);
+    header.extend((len as u16).to_le_bytes());
+    header.extend(format!("{text:<width$}\n", width = len - 1).bytes());
+    header
+}
+
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The bytes that tell the length of the header.

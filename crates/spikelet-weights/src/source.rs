@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use spikelet_events::arrays::Source;
+use crate::arrays::Source;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -13,9 +13,10 @@ const HELP: &str = "the file was not copied to its end, or is damaged; get it ag
 
 /// The bytes of a file.
 #[derive(Debug)]
-pub(crate) enum FileSource {
+pub enum FileSource {
     /// A file and its length.
     File(Mutex<File>, u64),
+    /// Bytes in memory.
     Bytes(Vec<u8>),
 }
 

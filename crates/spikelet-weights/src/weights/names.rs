@@ -16,7 +16,7 @@ const SHOWN: usize = 12;
 /// Rules that change names, in order. Names have parts that are separated by dots.
 ///
 /// ```
-/// use spikelet_nir::NameMap;
+/// use spikelet_weights::NameMap;
 ///
 /// // Names of snnTorch as those of spikelet.
 /// let map = NameMap::default()
@@ -206,7 +206,7 @@ impl Weights {
     /// Matches the tensors with those of a network, by their names after the rules.
     ///
     /// ```
-    /// use spikelet_nir::{Expected, NameMap, Tensor, Weights};
+    /// use spikelet_weights::{Expected, NameMap, Tensor, Weights};
     ///
     /// let mut weights = Weights::default();
     /// weights.insert("module.fc.weight", Tensor::from_f32(&[1, 2], &[0.5, 1.0])?)?;
@@ -214,7 +214,7 @@ impl Weights {
     /// let found = weights.match_names(&network, &NameMap::default().strip_prefix("module."));
     /// assert_eq!(found.pairs, [("fc.weight".to_string(), "module.fc.weight".to_string())]);
     /// assert_eq!(found.to_string(), "missing: `fc.bias` [1]");
-    /// # Ok::<(), spikelet_nir::Error>(())
+    /// # Ok::<(), spikelet_weights::Error>(())
     /// ```
     #[must_use]
     pub fn match_names(&self, expected: &[Expected], map: &NameMap) -> NameMatch {

@@ -7,8 +7,8 @@
 
 use std::io::Write;
 
-use super::super::archive::Archive;
 use super::pickle::storage_class;
+use crate::arrays::archive::Archive;
 use crate::dtype::Dtype;
 use crate::error::{ErrorKind, Result};
 use crate::tensor::Tensor;
@@ -17,9 +17,10 @@ use crate::tensor::Tensor;
 const FOLDER: &str = "archive";
 
 /// Writes a state dict.
-pub(in super::super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
     let mut archive = Archive::new(file);
-    let mut record = |name: &str, bytes: &[u8]| archive.record(&format!("{FOLDER}/{name}"), bytes);
+    let mut record =
+        |name: &str, bytes: &[u8]| archive.add(&format!("{FOLDER}/{name}"), &[bytes], false);
     let mut put = || {
         record("data.pkl", &pickle(tensors))?;
         record("byteorder", b"little")?;

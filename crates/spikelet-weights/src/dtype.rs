@@ -42,7 +42,7 @@ impl Dtype {
     /// The bytes of an element.
     ///
     /// ```
-    /// assert_eq!(spikelet_nir::Dtype::BF16.bytes(), 2);
+    /// assert_eq!(spikelet_weights::Dtype::BF16.bytes(), 2);
     /// ```
     #[must_use]
     pub fn bytes(self) -> usize {

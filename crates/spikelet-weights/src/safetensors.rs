@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
 
+use crate::arrays::Source as _;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use spikelet_events::arrays::Source as _;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind, Result};
@@ -77,7 +77,7 @@ fn damaged(place: String, problem: impl ToString) -> Error {
 }
 
 /// The tensors in the order of the header.
-pub(super) fn read(source: &FileSource, budget: &mut Budget) -> Result<Vec<(String, Tensor)>> {
+pub(crate) fn read(source: &FileSource, budget: &mut Budget) -> Result<Vec<(String, Tensor)>> {
     let len = source.read(0, LENGTH as usize)?;
     let len = u64::from_le_bytes(len.try_into().unwrap_or_default());
     if len > MAX_HEADER || len > source.len() - LENGTH {
@@ -162,7 +162,7 @@ fn check_cover(entries: &[(String, Info)], len: u64) -> Result<()> {
 }
 
 /// Writes tensors, those with large elements first, so that all are aligned; then by name.
-pub(super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
     let mut sorted: Vec<&(String, Tensor)> = tensors.iter().collect();
     sorted.sort_by_key(|(name, tensor)| (std::cmp::Reverse(tensor.dtype().bytes()), name));
     let mut header = serde_json::Map::new();

@@ -1,13 +1,15 @@
 //! The fixtures.
 #![allow(dead_code, reason = "no test uses all of it")]
 
+pub mod mutation;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
-use spikelet_events::arrays::{Source, zip};
+use spikelet_weights::arrays::{Source, zip};
 
 /// A file of the fixtures.
 pub fn fixture(file: &str) -> PathBuf {

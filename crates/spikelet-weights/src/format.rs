@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use spikelet_events::arrays::zip;
+use crate::arrays::zip;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileSource;
@@ -45,7 +45,7 @@ impl Format {
     /// [`ErrorKind::Open`]; [`ErrorKind::Format`] if the content is of none of these formats.
     ///
     /// ```
-    /// use spikelet_nir::Format;
+    /// use spikelet_weights::Format;
     ///
     /// let file = tempfile::NamedTempFile::new()?;
     /// std::fs::write(file.path(), b"\x02\0\0\0\0\0\0\0{}")?;
@@ -54,8 +54,56 @@ impl Format {
     /// ```
     pub fn detect(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let open = || detect(&FileSource::open(path)?);
+        let open = || Self::of(&FileSource::open(path)?);
         open().map_err(|error: Error| error.in_file(path))
+    }
+
+    /// The format of the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`Format::detect`].
+    pub fn of(source: &FileSource) -> Result<Self> {
+        let start = source.start(0, START)?;
+        if start.is_empty() {
+            return Err(unknown("an empty file"));
+        }
+        if is_hdf5(source)? {
+            return Ok(Self::Nir);
+        }
+        if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+            let entries = zip::entries(source)?;
+            let has = |ending: &str| entries.iter().any(|entry| entry.name.ends_with(ending));
+            return Ok(match !has("/data.pkl") && has(".npy") {
+                true => Self::Npz,
+                false => Self::TorchZip,
+            });
+        }
+        if start.get(257..262) == Some(b"ustar") {
+            return Ok(Self::TorchTar);
+        }
+        if start.starts_with(NPY) {
+            return Ok(Self::Npy);
+        }
+        // A pickle of protocol 2 or later; `{` follows the length of the header of safetensors.
+        if start[0] == 0x80
+            && start.get(1).is_some_and(|&protocol| protocol < 16)
+            && start.get(8) != Some(&b'{')
+        {
+            return Ok(Self::TorchStream);
+        }
+        if start.get(8) == Some(&b'{') {
+            return Ok(Self::Safetensors);
+        }
+        let known: [(&[u8], &str); 4] = [
+            (b"\x7fELF", "a program (ELF)"),
+            (b"\x1f\x8b", "compressed with gzip"),
+            (b"{", "text (JSON)"),
+            (b"<", "text (HTML or XML)"),
+        ];
+        let own = known.iter().find(|(magic, _)| start.starts_with(magic));
+        Err(unknown(
+            own.map_or("a file of an unknown format", |(_, name)| name),
+        ))
     }
 }
 
@@ -69,51 +117,6 @@ impl fmt::Display for Format {
             Self::Npy => "a single NumPy array (.npy)",
         })
     }
-}
-
-/// The format of the bytes of a file.
-pub(crate) fn detect(source: &FileSource) -> Result<Format> {
-    let start = source.start(0, START)?;
-    if start.is_empty() {
-        return Err(unknown("an empty file"));
-    }
-    if is_hdf5(source)? {
-        return Ok(Format::Nir);
-    }
-    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
-        let entries = zip::entries(source)?;
-        let has = |ending: &str| entries.iter().any(|entry| entry.name.ends_with(ending));
-        return Ok(match !has("/data.pkl") && has(".npy") {
-            true => Format::Npz,
-            false => Format::TorchZip,
-        });
-    }
-    if start.get(257..262) == Some(b"ustar") {
-        return Ok(Format::TorchTar);
-    }
-    if start.starts_with(NPY) {
-        return Ok(Format::Npy);
-    }
-    // A pickle of protocol 2 or later; `{` follows the length of the header of safetensors.
-    if start[0] == 0x80
-        && start.get(1).is_some_and(|&protocol| protocol < 16)
-        && start.get(8) != Some(&b'{')
-    {
-        return Ok(Format::TorchStream);
-    }
-    if start.get(8) == Some(&b'{') {
-        return Ok(Format::Safetensors);
-    }
-    let known: [(&[u8], &str); 4] = [
-        (b"\x7fELF", "a program (ELF)"),
-        (b"\x1f\x8b", "compressed with gzip"),
-        (b"{", "text (JSON)"),
-        (b"<", "text (HTML or XML)"),
-    ];
-    let own = known.iter().find(|(magic, _)| start.starts_with(magic));
-    Err(unknown(
-        own.map_or("a file of an unknown format", |(_, name)| name),
-    ))
 }
 
 fn unknown(found: &str) -> Error {

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::io::BufReader;
 
-use spikelet_events::arrays::Source as _;
+use crate::arrays::Source as _;
 
 use super::pickle::{Object, PersistentIds, Unpickler, Value};
 use super::storages::Storages;

@@ -4,7 +4,7 @@
 ///
 /// The shape has no more elements than memory, and all of them are inside of `storage`; offset and strides count
 /// elements.
-pub(super) fn gather(
+pub(crate) fn gather(
     storage: &[u8],
     element: usize,
     offset: u64,

@@ -1,13 +1,13 @@
 //! Records of zip archives.
 
-use spikelet_events::arrays::Source as _;
-use spikelet_events::arrays::zip::{self, Entry};
+use crate::arrays::Source as _;
+use crate::arrays::zip::{self, Entry};
 
 use crate::error::{ErrorKind, Result};
 use crate::source::FileSource;
 
 /// The bytes of a record.
-pub(super) fn record(source: &FileSource, entry: &Entry) -> Result<Vec<u8>> {
+pub(crate) fn record(source: &FileSource, entry: &Entry) -> Result<Vec<u8>> {
     if !entry.stored {
         let len = usize::try_from(entry.uncompressed).unwrap_or(usize::MAX);
         return zip::inflate(source, entry, len);

@@ -9,14 +9,14 @@
 
 use std::collections::HashMap;
 
-use spikelet_events::arrays::zip::{self, Entry};
+use crate::arrays::zip::{self, Entry};
 
 use super::pickle::{PersistentIds, Unpickler};
 use super::storages::Storages;
 use super::{Checkpoint, Reading};
 use crate::error::{ErrorKind, Result};
+use crate::record::record;
 use crate::source::FileSource;
-use crate::weights::record::record;
 
 /// The largest pickle.
 const MAX_PICKLE: u64 = 128 << 20;
