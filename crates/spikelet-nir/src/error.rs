@@ -1,29 +1,15 @@
-//! The errors of readers, checks and writers of graphs.
+//! The errors of imports, exports and simulations of NIR graphs.
 
-use std::path::{Path, PathBuf};
+use spikelet_core::OtherError;
 
-/// The crate's result.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// An error, and the file in which it occurred.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{kind}", path.as_ref().map_or(String::new(), |path| format!("{}: ", path.display())))]
-pub struct Error {
-    /// The file; `None` for bytes and values in memory.
-    pub path: Option<PathBuf>,
-    /// The error.
-    #[source]
-    pub kind: Box<ErrorKind>,
-}
-
-/// An error. Every message names what was given, what was expected and what to do.
+/// A NIR graph that cannot be imported or simulated, or a network that cannot be exported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ErrorKind {
-    /// The file is wrong, or it cannot be read or written.
+pub enum NirError {
+    /// The file or the graph is wrong.
     #[error(transparent)]
-    File(#[from] spikelet_weights::ErrorKind),
-    /// A node of a graph cannot be what it is.
+    Graph(#[from] crate::graph::Error),
+    /// A node that cannot be imported.
     #[error("node `{node}`: {problem}\n  help: {help}")]
     Node {
         /// The path of the node: `sub/lif` is `lif` in the graph `sub`.
@@ -31,60 +17,74 @@ pub enum ErrorKind {
         /// What was found, and what was expected.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// An edge of a graph cannot be what it is.
-    #[error("edge `{from}` -> `{to}`: {problem}\n  help: {help}")]
-    Edge {
-        /// The path of the source.
-        from: String,
-        /// The path of the target.
-        to: String,
+    /// The length of a step is unknown or no length.
+    #[error("the length of a time step: {problem}\n  help: {help}")]
+    StepLength {
+        /// What was found.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// Input sequences that do not match the graph.
+    #[error("input `{input}`: {problem}\n  help: {help}")]
+    Input {
+        /// The path of the Input node.
+        input: String,
+        /// What was given, and what was expected.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// Networks that cannot be compared.
+    #[error("{problem}\n  help: {help}")]
+    Diff {
         /// What was found, and what was expected.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// A node gets a sequence of another shape than it takes.
+    /// A graph without one Input and one Output, used as a module.
     #[error(
-        "edge `{from}` -> `{to}`: `{from}` gives {output:?}, `{to}` takes {input:?}\n  \
-         help: correct the shape of a parameter or of an Input, or remove the edge"
+        "the graph has {inputs} Inputs and {outputs} Outputs; a module in a network has one of each\n  \
+         help: use `GraphModule::run`, which takes and returns several sequences"
     )]
-    ShapeMismatch {
-        /// The path of the source.
-        from: String,
-        /// Its output, without time and batch.
-        output: Vec<usize>,
-        /// The path of the target.
-        to: String,
-        /// Its input, without time and batch.
-        input: Vec<usize>,
+    Ports {
+        /// The number of Inputs.
+        inputs: usize,
+        /// The number of Outputs.
+        outputs: usize,
     },
 }
 
-impl Error {
-    /// The same error, in a file; an error that has a file keeps it.
-    #[must_use]
-    pub fn in_file(mut self, path: &Path) -> Self {
-        self.path.get_or_insert_with(|| path.to_owned());
-        self
+impl From<spikelet_weights::Error> for NirError {
+    fn from(error: spikelet_weights::Error) -> Self {
+        Self::Graph(error.into())
     }
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self {
-            path: None,
-            kind: Box::new(kind),
+impl OtherError for NirError {}
+
+impl NirError {
+    /// A [`NirError::Diff`].
+    pub(super) fn diff(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Diff {
+            problem: problem.into(),
+            help: help.into(),
         }
     }
-}
 
-impl From<spikelet_weights::Error> for Error {
-    fn from(error: spikelet_weights::Error) -> Self {
-        Self {
-            path: error.path,
-            kind: Box::new(ErrorKind::File(*error.kind)),
+    /// A [`NirError::Node`].
+    pub(super) fn node(
+        node: impl Into<String>,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self::Node {
+            node: node.into(),
+            problem: problem.into(),
+            help: help.into(),
         }
     }
 }

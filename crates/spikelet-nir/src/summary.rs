@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::graph::{Error, Result};
 use crate::graph::{Graph, NodeKind, Parameter};
 use spikelet_weights::{Format, Limits, WeightOptions, Weights};
 

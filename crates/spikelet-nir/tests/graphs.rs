@@ -6,8 +6,8 @@ use common::{files, json};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use spikelet_nir::{
-    Graph, Limits, Metadata, MetadataValue, NodeKind, Parameter, Result, Sizes, Tensor,
-    WriteOptions, check_file,
+    Graph, Limits, Metadata, MetadataValue, NodeKind, Parameter, Sizes, Tensor, WriteOptions,
+    check_file,
 };
 
 /// Files that are no graphs, graphs that are wrong, and a file with structures that are not read.
@@ -17,7 +17,7 @@ const REFUSED: [&str; 3] = [
     "paper_braille_broken_subgraph.nir",
 ];
 
-fn read(bytes: &[u8]) -> Result<Graph> {
+fn read(bytes: &[u8]) -> Result<Graph, spikelet_nir::Error> {
     let graph = Graph::from_bytes(bytes.to_vec(), &Limits::default())?;
     graph.check()?;
     Ok(graph)

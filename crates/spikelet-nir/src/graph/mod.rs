@@ -12,6 +12,7 @@
 //! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024; the Python package `nir` 1.0.8.
 
 mod check;
+mod error;
 mod expand;
 mod forward;
 mod infer;
@@ -27,11 +28,11 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::hdf5;
 use spikelet_weights::{ErrorKind as FileError, FileSource, Format, Limits, atomic};
 
 pub use check::CheckedGraph;
+pub use error::{Error, ErrorKind, Result};
 pub use expand::ExpandedGraph;
 pub use infer::NodeShape;
 pub use layers::{Affine, Conv, Delay, Flatten, Linear, Pool, Scale, Threshold};

@@ -5,7 +5,7 @@ use super::metadata::{Metadata, MetadataValue};
 use super::neurons::{CubaLi, CubaLif, If, Integrator, Li, Lif};
 use super::sizes::{Padding, Sizes};
 use super::{Edge, Graph, Node, NodeKind};
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::hdf5::{Item, Members, Root, Text};
 use spikelet_weights::{ErrorKind as FileError, Tensor};
 
@@ -183,7 +183,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    fn error(&self, problem: String, help: &'static str) -> crate::Error {
+    fn error(&self, problem: String, help: &'static str) -> crate::graph::Error {
         let node = match self.path {
             "" => "/".into(),
             path => path.into(),
@@ -196,7 +196,7 @@ impl<'a> Parameters<'a> {
         .into()
     }
 
-    fn wrong(&self, name: &str, found: &Item, expected: &str) -> crate::Error {
+    fn wrong(&self, name: &str, found: &Item, expected: &str) -> crate::graph::Error {
         let problem = format!("`{name}` is {}; expected {expected}", found.describe());
         self.error(problem, "correct the parameter and write the file again")
     }

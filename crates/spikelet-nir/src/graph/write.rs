@@ -4,7 +4,7 @@ use super::metadata::{Metadata, MetadataValue};
 use super::node::Parameter;
 use super::sizes::Sizes;
 use super::{Graph, Node, NodeKind};
-use crate::error::Result;
+use crate::graph::error::Result;
 use crate::hdf5::{Item, Members, Text};
 use spikelet_weights::Dtype;
 use spikelet_weights::Tensor;

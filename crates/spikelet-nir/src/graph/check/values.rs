@@ -1,6 +1,6 @@
 //! Shapes of the parameters of a node, and their values.
 
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::graph::forward::axes;
 use crate::graph::warning::Warning;
 use crate::graph::{Affine, Conv, Linear, Node, NodeKind, Padding, Parameter, Pool};
