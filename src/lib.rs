@@ -33,10 +33,10 @@
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`], [`weights`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports, weights of other frameworks |
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
-//! | | `spikelet-nir` | NIR graphs and files with weights |
+//! | `nir` | `spikelet-nir` | NIR graphs as modules, and back |
+//! | | `spikelet-weights` | files of weights |
 //! | [`eventprop`] | `spikelet-eventprop` | exact gradients of networks with exact spike times |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
-//! | `nir` | this crate | NIR graphs as modules, and back |
 //! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
 //! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
 //! | | `spikelet-cpu` | the CPU backend |
@@ -67,8 +67,6 @@ pub mod auto_cuda;
 pub mod device;
 #[cfg(all(doctest, feature = "cuda", feature = "distributed", feature = "plots"))]
 mod guide;
-#[cfg(feature = "nir")]
-pub mod nir;
 pub mod prelude;
 pub mod recipes;
 
@@ -82,6 +80,9 @@ pub use spikelet_cuda as cuda;
 #[cfg(feature = "distributed")]
 #[doc(inline)]
 pub use spikelet_distributed as distributed;
+#[cfg(feature = "nir")]
+#[doc(inline)]
+pub use spikelet_nir as nir;
 pub use spikelet_nn::{
     Constant, DefinitionError, Domain, LayerError, LayerProblem, OutsideBound, RuntimeError,
     encoder, energy, layer, learning, loss, module, network, neuron, runtime, sequence, surrogate,

@@ -76,6 +76,12 @@ impl From<spikelet_events::Error> for Failure {
     }
 }
 
+impl From<spikelet_weights::Error> for Failure {
+    fn from(error: spikelet_weights::Error) -> Self {
+        spikelet_nir::Error::from(error).into()
+    }
+}
+
 impl From<spikelet_nir::Error> for Failure {
     fn from(error: spikelet_nir::Error) -> Self {
         let text = error.to_string();

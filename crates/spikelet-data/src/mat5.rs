@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use spikelet_events::arrays::mat5;
+use spikelet_weights::arrays::mat5;
 
 use crate::error::{Error, Result};
 

@@ -21,8 +21,6 @@
 //! No input makes a reader panic, allocate what a header merely claims, or run without an end.
 
 mod archive;
-#[doc(hidden)]
-pub mod arrays;
 mod buffer;
 mod checksum;
 mod error;

@@ -1,60 +1,15 @@
-//! The errors of readers, checks and writers.
+//! The errors of imports, exports and simulations of NIR graphs.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use spikelet_core::OtherError;
 
-use crate::dtype::Dtype;
-
-/// The crate's result.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// An error, and the file in which it occurred.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{kind}", path.as_ref().map_or(String::new(), |path| format!("{}: ", path.display())))]
-pub struct Error {
-    /// The file; `None` for bytes and values in memory.
-    pub path: Option<PathBuf>,
-    /// The error.
-    #[source]
-    pub kind: Box<ErrorKind>,
-}
-
-/// An error. Every message names what was given, what was expected and what to do.
+/// A NIR graph that cannot be imported or simulated, or a network that cannot be exported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ErrorKind {
-    /// A file cannot be opened.
-    #[error("cannot open it: {0}\n  help: check the path and its permissions")]
-    Open(io::Error),
-    /// Reading failed.
-    #[error("cannot read it: {0}\n  help: copy or download the file again")]
-    Read(io::Error),
-    /// Writing failed.
-    #[error("cannot write it: {0}\n  help: check the folder, its permissions and the free space")]
-    Write(io::Error),
-    /// The content is of another format, or of none that is known.
-    #[error("this is {found}; expected {expected}\n  help: {help}")]
-    Format {
-        /// The format that was found, in words.
-        found: String,
-        /// What was expected.
-        expected: &'static str,
-        /// What to do.
-        help: &'static str,
-    },
-    /// The bytes do not follow the format.
-    #[error("{format}, {place}: {problem}\n  help: {help}")]
-    Damaged {
-        /// The name of the format.
-        format: &'static str,
-        /// The position, record or object.
-        place: String,
-        /// What was found, and what was expected.
-        problem: String,
-        /// What to do.
-        help: &'static str,
-    },
-    /// A node of a graph cannot be what it is.
+pub enum NirError {
+    /// The file or the graph is wrong.
+    #[error(transparent)]
+    Graph(#[from] crate::graph::Error),
+    /// A node that cannot be imported.
     #[error("node `{node}`: {problem}\n  help: {help}")]
     Node {
         /// The path of the node: `sub/lif` is `lif` in the graph `sub`.
@@ -62,113 +17,74 @@ pub enum ErrorKind {
         /// What was found, and what was expected.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// An edge of a graph cannot be what it is.
-    #[error("edge `{from}` -> `{to}`: {problem}\n  help: {help}")]
-    Edge {
-        /// The path of the source.
-        from: String,
-        /// The path of the target.
-        to: String,
-        /// What was found, and what was expected.
+    /// The length of a step is unknown or no length.
+    #[error("the length of a time step: {problem}\n  help: {help}")]
+    StepLength {
+        /// What was found.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// A node gets a sequence of another shape than it takes.
-    #[error(
-        "edge `{from}` -> `{to}`: `{from}` gives {output:?}, `{to}` takes {input:?}\n  \
-         help: correct the shape of a parameter or of an Input, or remove the edge"
-    )]
-    ShapeMismatch {
-        /// The path of the source.
-        from: String,
-        /// Its output, without time and batch.
-        output: Vec<usize>,
-        /// The path of the target.
-        to: String,
-        /// Its input, without time and batch.
-        input: Vec<usize>,
-    },
-    /// The content takes more memory than is allowed.
-    #[error(
-        "{of} takes {bytes} bytes; a file of this size may have {limit}\n  \
-         help: the file is damaged, or very large: raise `Limits::bytes` then"
-    )]
-    TooLarge {
-        /// The tensor, dataset or record.
-        of: String,
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// A pickle refers to a function or class that is not a tensor or container.
-    #[error(
-        "{place}: the pickle refers to `{name}`, which is never imported or called\n  \
-         help: load the file in a program that trusts it, and save only its state_dict()"
-    )]
-    ForbiddenGlobal {
-        /// The record and the position in it.
-        place: String,
-        /// Module and name.
-        name: String,
-    },
-    /// A tensor of a file cannot be what it is.
-    #[error("tensor `{tensor}`: {problem}\n  help: {help}")]
-    Tensor {
-        /// The name of the tensor.
-        tensor: String,
-        /// What was found, and what was expected.
+    /// Input sequences that do not match the graph.
+    #[error("input `{input}`: {problem}\n  help: {help}")]
+    Input {
+        /// The path of the Input node.
+        input: String,
+        /// What was given, and what was expected.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// A checkpoint has no state dict, or several.
-    #[error("{problem}; the file holds {found}\n  help: {help}")]
-    StateDict {
-        /// What is missing or ambiguous.
-        problem: &'static str,
-        /// What the file has at its top.
-        found: String,
-        /// What to do.
-        help: &'static str,
-    },
-    /// Names cannot be changed as was asked for.
+    /// Networks that cannot be compared.
     #[error("{problem}\n  help: {help}")]
-    Names {
-        /// The names, and why.
+    Diff {
+        /// What was found, and what was expected.
         problem: String,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
-    /// A shape and the bytes of a tensor do not agree.
-    #[error("{bytes} bytes are given for a tensor of {dtype} {shape:?}\n  help: give the product of the shape, times {} bytes", dtype.bytes())]
-    TensorLength {
-        /// The type of the elements.
-        dtype: Dtype,
-        /// The shape.
-        shape: Vec<usize>,
-        /// The number of bytes that were given.
-        bytes: usize,
+    /// A graph without one Input and one Output, used as a module.
+    #[error(
+        "the graph has {inputs} Inputs and {outputs} Outputs; a module in a network has one of each\n  \
+         help: use `GraphModule::run`, which takes and returns several sequences"
+    )]
+    Ports {
+        /// The number of Inputs.
+        inputs: usize,
+        /// The number of Outputs.
+        outputs: usize,
     },
 }
 
-impl Error {
-    /// The same error, in a file; an error that has a file keeps it.
-    #[must_use]
-    pub fn in_file(mut self, path: &Path) -> Self {
-        self.path.get_or_insert_with(|| path.to_owned());
-        self
+impl From<spikelet_weights::Error> for NirError {
+    fn from(error: spikelet_weights::Error) -> Self {
+        Self::Graph(error.into())
     }
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self {
-            path: None,
-            kind: Box::new(kind),
+impl OtherError for NirError {}
+
+impl NirError {
+    /// A [`NirError::Diff`].
+    pub(super) fn diff(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Diff {
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
+    /// A [`NirError::Node`].
+    pub(super) fn node(
+        node: impl Into<String>,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self::Node {
+            node: node.into(),
+            problem: problem.into(),
+            help: help.into(),
         }
     }
 }

@@ -3,12 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::format::{self, Format};
+use crate::graph::{Error, Result};
 use crate::graph::{Graph, NodeKind, Parameter};
-use crate::limits::Limits;
-use crate::source::FileSource;
-use crate::weights::{WeightOptions, Weights};
+use spikelet_weights::{Format, Limits, WeightOptions, Weights};
 
 /// What a valid file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +24,15 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// Checks a file of any format that this crate reads, by content.
+/// Checks a file with a graph or weights, by content.
 ///
 /// # Errors
 /// As [`Graph::read`], [`Graph::check`] and [`Weights::read`]: the message names the node, tensor or record, and what
 /// is wrong with it.
 ///
 /// ```
-/// use spikelet_nir::{Tensor, Weights, check_file};
+/// use spikelet_nir::check_file;
+/// use spikelet_weights::{Tensor, Weights};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("weights.safetensors");
@@ -48,7 +46,7 @@ pub struct Summary {
 /// ```
 pub fn check_file(path: impl AsRef<Path>) -> Result<Summary> {
     let path = path.as_ref();
-    let check = || match format::detect(&FileSource::open(path)?)? {
+    let check = || match Format::detect(path)? {
         Format::Nir => graph(&Graph::read_with(path, &Limits::default())?),
         format => Ok(weights(
             format,

@@ -6,8 +6,8 @@ use common::{files, json};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use spikelet_nir::{
-    Graph, Limits, Metadata, MetadataValue, NodeKind, Parameter, Result, Sizes, Tensor,
-    WriteOptions,
+    Graph, Limits, Metadata, MetadataValue, NodeKind, Parameter, Sizes, Tensor, WriteOptions,
+    check_file,
 };
 
 /// Files that are no graphs, graphs that are wrong, and a file with structures that are not read.
@@ -17,7 +17,7 @@ const REFUSED: [&str; 3] = [
     "paper_braille_broken_subgraph.nir",
 ];
 
-fn read(bytes: &[u8]) -> Result<Graph> {
+fn read(bytes: &[u8]) -> Result<Graph, spikelet_nir::Error> {
     let graph = Graph::from_bytes(bytes.to_vec(), &Limits::default())?;
     graph.check()?;
     Ok(graph)
@@ -324,5 +324,27 @@ fn a_limit_of_memory_is_kept() {
     assert!(
         error.contains("134217728 bytes; a file of this size may have 67108864"),
         "{error}"
+    );
+}
+
+#[test]
+fn a_check_says_what_a_file_holds() {
+    let weights = common::fixture("../../../spikelet-weights/tests/fixtures");
+    let check = |file: &str| check_file(weights.join(file)).unwrap().to_string();
+    assert_eq!(
+        check("weights/float16.pt"),
+        "PyTorch checkpoint: 16 tensors, 849 elements"
+    );
+    let error = check_file(weights.join("hostile/no_tensors.pt"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("`epoch` (an integer)"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.bin");
+    std::fs::write(&path, common::bytes(&common::fixture("golden/lif.nir.gz"))).unwrap();
+    let text = check_file(&path).unwrap().to_string();
+    assert!(
+        text.starts_with("HDF5 file (NIR): 4 nodes, 3 edges, 7 tensors"),
+        "{text}"
     );
 }

@@ -1,7 +1,7 @@
-//! The tests of graphs and weights of other frameworks.
+//! The tests of graphs.
 
 mod checks;
+#[path = "../../spikelet-weights/tests/common/mod.rs"]
 mod common;
 mod graphs;
 mod mutations;
-mod weights;

@@ -3,7 +3,7 @@
 use crate::scaling::LOSS_SCALES;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Data, Tensor};
-use spikelet_nir::{Dtype, Weights};
+use spikelet_weights::{Dtype, Weights};
 
 /// Tensors of a network as [`Weights`], with their names, shapes and types.
 ///
@@ -27,7 +27,7 @@ pub fn weights_of<'t>(tensors: impl IntoIterator<Item = (&'t str, &'t Tensor)>) 
             Data::BF16(values) => (Dtype::BF16, bytes(values, |x| x.to_le_bytes())),
             Data::I64(values) => (Dtype::I64, bytes(values, |x| x.to_le_bytes())),
         };
-        let tensor = spikelet_nir::Tensor::new(dtype, tensor.shape.clone(), bytes);
+        let tensor = spikelet_weights::Tensor::new(dtype, tensor.shape.clone(), bytes);
         let inserted = tensor.and_then(|tensor| weights.insert(name, tensor));
         inserted.map_err(Error::other)?;
     }
@@ -41,12 +41,12 @@ fn bytes<T: Copy, const N: usize>(values: &[T], to_bytes: fn(T) -> [u8; N]) -> V
 /// A tensor of a file as one of F32, the type of all tensors of networks.
 ///
 /// ```
-/// let half = spikelet_nir::Tensor::from_f64(&[2], &[0.5, -1.0])?;
+/// let half = spikelet_weights::Tensor::from_f64(&[2], &[0.5, -1.0])?;
 /// let tensor = spikelet_train::weights::tensor_of(&half);
 /// assert_eq!(tensor.to_f64(), [0.5, -1.0]);
-/// # Ok::<(), spikelet_nir::Error>(())
+/// # Ok::<(), spikelet_weights::Error>(())
 /// ```
-pub fn tensor_of(tensor: &spikelet_nir::Tensor) -> Tensor {
+pub fn tensor_of(tensor: &spikelet_weights::Tensor) -> Tensor {
     Tensor::f32(tensor.shape(), tensor.to_f32())
 }
 
@@ -66,7 +66,7 @@ pub fn belongs_to_training(name: &str) -> bool {
 /// The tensors of the network in a file: without those that only training needs, and averages where there are any.
 ///
 /// ```
-/// use spikelet_nir::{Tensor, Weights};
+/// use spikelet_weights::{Tensor, Weights};
 /// let mut file = Weights::default();
 /// file.insert("fc.weight", Tensor::from_f32(&[1], &[0.5])?)?;
 /// file.insert("optimizer.mean.fc.weight", Tensor::from_f32(&[1], &[0.1])?)?;

@@ -1,11 +1,11 @@
 //! Maps of weights: names, transposes and constants of each framework, both ways.
 
 use spikelet_graph::Tensor;
-use spikelet_nir::Weights;
 use spikelet_nn::layer::{Feedback, LifRecurrent, RLif, RadLif, SparchReadout};
 use spikelet_nn::neuron::{Klif, MaskedPsn, NorseLif, RLeakyCell, RSynapticCell, SeAdLifCell};
 use spikelet_nn::prelude::*;
 use spikelet_train::weights::{Framework, InitialWeights, WeightMap, WeightMapError};
+use spikelet_weights::Weights;
 use std::collections::BTreeMap;
 
 /// Tensors of a network with different values.

@@ -5,7 +5,8 @@ use crate::args::CheckpointPath;
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
-use spikelet_nir::{Format, check_file};
+use spikelet_nir::check_file;
+use spikelet_weights::Format;
 use std::process::ExitCode;
 
 /// Check a NIR graph or a file with weights

@@ -2,7 +2,7 @@
 
 use spikelet::tensors::TensorFile;
 use spikelet::train::Checkpoint;
-use spikelet_nir::{Error, ErrorKind, Format};
+use spikelet_weights::{Error, ErrorKind, Format};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

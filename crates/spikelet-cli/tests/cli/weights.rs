@@ -5,13 +5,18 @@ use crate::json_page::check;
 use crate::small::{SMALL, complaint_in, said_in};
 use serde_json::Value;
 use spikelet::tensors::TensorFile;
-use spikelet_nir::{Graph, Lif, Linear, NodeKind, Tensor, Weights};
+use spikelet_nir::{Graph, Lif, Linear, NodeKind};
+use spikelet_weights::{Tensor, Weights};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> String {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spikelet-nir/tests/fixtures");
-    text(&fixtures.join(name)).to_string()
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = match name.split_once('/') {
+        Some(("weights" | "hostile", _)) => "spikelet-weights",
+        _ => "spikelet-nir",
+    };
+    text(&crates.join(folder).join("tests/fixtures").join(name)).to_string()
 }
 
 fn text(path: &Path) -> &str {

@@ -12,7 +12,7 @@ fn file(folder: &str, name: &str) -> String {
 }
 
 fn weights(name: &str) -> String {
-    file("../spikelet-nir/tests/fixtures/weights", name)
+    file("../spikelet-weights/tests/fixtures/weights", name)
 }
 
 fn expected(network: &str) -> String {

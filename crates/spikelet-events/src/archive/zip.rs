@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::HELP;
 use super::output::{MemberPlace, Output, member_path};
-use crate::arrays::{Source as _, zip};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::Container;
 use crate::formats::member::Member;
 use crate::formats::shared_file::SharedFile;
+use spikelet_weights::arrays::{Source as _, zip};
 
 const NAME: &str = "zip";
 

@@ -7,9 +7,9 @@ use half::{bf16, f16};
 use super::shared_file::SharedFile;
 use super::{Blocks, Output, damaged};
 use crate::EventBuffer;
-use crate::arrays::npy::{self, Field};
-use crate::arrays::{Number, Source as _};
 use crate::error::Result;
+use spikelet_weights::arrays::npy::{self, Field};
+use spikelet_weights::arrays::{Number, Source as _};
 
 /// The most events of a block.
 const BLOCK: usize = 1 << 16;

@@ -6,9 +6,9 @@
 use super::columns::{Value, Whole, coordinate, polarity, time};
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
-use crate::arrays::{Source as _, mat5};
 use crate::error::Result;
 use crate::{EventBuffer, Format};
+use spikelet_weights::arrays::{Source as _, mat5};
 
 const NAME: &str = Format::Mat5.name();
 

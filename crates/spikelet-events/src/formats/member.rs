@@ -7,8 +7,8 @@ use flate2::read::DeflateDecoder;
 
 use super::columns::Place;
 use super::shared_file::SharedFile;
-use crate::arrays::zip;
 use crate::error::Result;
+use spikelet_weights::arrays::zip;
 
 /// A member of a zip file, whose checksum is compared at its end.
 pub(crate) struct Member {

@@ -11,9 +11,9 @@ use super::columns::{Column, Columns, Place, read_header};
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
 use crate::Format;
-use crate::arrays::Source as _;
-use crate::arrays::npy::{self, Field, Header};
 use crate::error::Result;
+use spikelet_weights::arrays::Source as _;
+use spikelet_weights::arrays::npy::{self, Field, Header};
 
 const STRUCTURED_NAME: &str = Format::NpyStructured.name();
 const XYPT_NAME: &str = Format::NpyXyptMs.name();

@@ -17,9 +17,9 @@ use super::columns::{Column, Columns, MAX_EXPANSION, Place, Value, Whole, read_h
 use super::member::Member;
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open, Output, npz_encoder};
-use crate::arrays::{Source as _, npy, zip};
 use crate::error::{ErrorKind, Result};
 use crate::{EventBuffer, Format};
+use spikelet_weights::arrays::{Source as _, npy, zip};
 
 const NAME: &str = Format::NpzEvents.name();
 const ES_IMAGENET: &str = Format::NpzEsImagenet.name();

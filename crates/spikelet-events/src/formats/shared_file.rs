@@ -4,8 +4,8 @@ use std::io::{self, Read, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Container, damaged};
-use crate::arrays::Source;
 use crate::error::{Error, ErrorKind, Result};
+use spikelet_weights::arrays::Source;
 
 /// A file from which several columns are read.
 #[derive(Clone)]

@@ -2,14 +2,16 @@
 
 use flate2::Crc;
 use flate2::read::GzDecoder;
-use spikelet_nir::{Graph, Limits, WeightOptions, Weights, WriteOptions};
+use spikelet_nir::{Graph, WriteOptions};
+use spikelet_weights::{Limits, WeightOptions, Weights};
 use std::io::Read;
 use std::path::Path;
 
-/// The files of a folder of the tests, decompressed.
-fn files(folder: &str) -> Vec<Vec<u8>> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spikelet-nir/tests/fixtures");
-    let entries = std::fs::read_dir(fixtures.join(folder)).expect("the tests' files");
+/// The files of a folder of the tests of a crate, decompressed.
+fn files(of: &str, folder: &str) -> Vec<Vec<u8>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = std::fs::read_dir(crates.join(of).join("tests/fixtures").join(folder))
+        .expect("the tests' files");
     let mut paths: Vec<_> = entries
         .map(|entry| entry.expect("an entry").path())
         .collect();
@@ -28,7 +30,7 @@ fn files(folder: &str) -> Vec<Vec<u8>> {
 
 /// Graphs of the Python package and of frameworks.
 pub(super) fn graph_corpus(_: &Path) -> Vec<Vec<u8>> {
-    let mut graphs = files("golden");
+    let mut graphs = files("spikelet-nir", "golden");
     graphs.retain(|file| file.starts_with(b"\x89HDF"));
     graphs
 }
@@ -50,7 +52,7 @@ pub(super) fn graph(bytes: &[u8], _: &Path) {
 
 /// Weights of all formats, and pickles without the archive around them, whose checksum would find every change.
 pub(super) fn weights_corpus(_: &Path) -> Vec<Vec<u8>> {
-    let mut files = files("weights");
+    let mut files = files("spikelet-weights", "weights");
     let is_pickle = |window: &[u8]| window == b"data.pkl";
     let pickles: Vec<Vec<u8>> = files
         .iter()

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Edge, Graph, Node, NodeKind};
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 
 /// All nodes of a graph and of the graphs in it, by path, and the edges between them.
 #[derive(Clone, Debug, Default)]

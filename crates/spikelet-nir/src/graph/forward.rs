@@ -3,8 +3,8 @@
 use super::layers::{Conv, Flatten, Pool};
 use super::sizes::{Padding, Sizes};
 use super::{Node, NodeKind};
-use crate::dtype::Dtype;
-use crate::tensor::element_count;
+use spikelet_weights::Dtype;
+use spikelet_weights::element_count;
 
 /// The shape of the input that a node takes, whatever it is connected to; `None` if several are possible.
 pub(super) fn own_input(kind: &NodeKind) -> Option<Vec<usize>> {

@@ -13,7 +13,7 @@ use super::forward::{output, own_input, own_rank};
 use super::sizes::Sizes;
 use super::warning::Warning;
 use super::{Node, NodeKind};
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 
 /// The shapes of a node, without time and batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,13 @@ impl<'a> Inference<'a> {
         Ok(())
     }
 
-    fn mismatch(&self, from: usize, output: &[usize], to: usize, input: &[usize]) -> crate::Error {
+    fn mismatch(
+        &self,
+        from: usize,
+        output: &[usize],
+        to: usize,
+        input: &[usize],
+    ) -> crate::graph::Error {
         ErrorKind::ShapeMismatch {
             from: self.nodes[from].0.into(),
             output: output.to_vec(),

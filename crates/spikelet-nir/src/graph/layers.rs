@@ -1,7 +1,7 @@
 //! Nodes without a state, and the delay.
 
 use super::sizes::{Padding, Sizes};
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 /// y = W x + b. Leading axes of the parameters are independent products.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 /// Metadata by name; a value may be a group of metadata.
 pub type Metadata = BTreeMap<String, MetadataValue>;

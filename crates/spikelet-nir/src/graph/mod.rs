@@ -12,6 +12,7 @@
 //! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024; the Python package `nir` 1.0.8.
 
 mod check;
+mod error;
 mod expand;
 mod forward;
 mod infer;
@@ -27,14 +28,11 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::atomic;
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format};
 use crate::hdf5;
-use crate::limits::Limits;
-use crate::source::FileSource;
+use spikelet_weights::{ErrorKind as FileError, FileSource, Format, Limits, atomic};
 
 pub use check::CheckedGraph;
+pub use error::{Error, ErrorKind, Result};
 pub use expand::ExpandedGraph;
 pub use infer::NodeShape;
 pub use layers::{Affine, Conv, Delay, Flatten, Linear, Pool, Scale, Threshold};
@@ -135,8 +133,8 @@ impl Graph {
     /// Reads a `.nir` file of any version. [`Graph::check`] checks what a type checker would.
     ///
     /// # Errors
-    /// [`ErrorKind::Open`]; [`ErrorKind::Format`], [`ErrorKind::Damaged`], [`ErrorKind::TooLarge`] for files that are
-    /// no graphs, [`ErrorKind::Node`] for nodes with other parameters than their type has.
+    /// [`ErrorKind::File`] for files that cannot be read or are no graphs, [`ErrorKind::Node`] for nodes with other
+    /// parameters than their type has.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Self::read_with(path, &Limits::default())
     }
@@ -160,13 +158,13 @@ impl Graph {
     }
 
     fn from_source(source: FileSource, limits: &Limits) -> Result<Self> {
-        match format::detect(&source)? {
+        match Format::of(&source)? {
             Format::Nir => read::graph(hdf5::read_root(source, limits)?, limits.depth),
-            other => Err(ErrorKind::Format {
+            other => Err(ErrorKind::File(FileError::Format {
                 found: other.to_string(),
                 expected: "a NIR graph (HDF5)",
                 help: "weights alone have no graph; read them with `Weights::read`",
-            }
+            })
             .into()),
         }
     }
@@ -205,7 +203,7 @@ impl Graph {
     /// Writes a `.nir` file, after a check. The same graph gives the same bytes.
     ///
     /// # Errors
-    /// As [`Graph::check`]; [`ErrorKind::Write`]. A file that was there is unchanged then.
+    /// As [`Graph::check`]; [`ErrorKind::File`]. A file that was there is unchanged then.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         self.write_with(path, &WriteOptions::default())
     }
@@ -218,9 +216,9 @@ impl Graph {
         let path = path.as_ref();
         self.check().map_err(|error| error.in_file(path))?;
         let node = write::graph(self).map_err(|error| error.in_file(path))?;
-        atomic::write(path, |file| {
+        Ok(atomic::write(path, |file| {
             hdf5::write(node, VERSION, options.compression, file)
-        })
+        })?)
     }
 
     /// The bytes of a `.nir` file.

@@ -2,7 +2,7 @@
 //!
 //! z = 1 where v > v_threshold, strictly; then v = v_reset.
 
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 /// dv/dt = r x.
 #[derive(Clone, Debug, PartialEq)]

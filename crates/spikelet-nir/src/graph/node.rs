@@ -5,7 +5,7 @@ use super::layers::{Affine, Conv, Delay, Flatten, Linear, Pool, Scale, Threshold
 use super::metadata::Metadata;
 use super::neurons::{CubaLi, CubaLif, If, Integrator, Li, Lif};
 use super::sizes::{Padding, Sizes};
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 /// A node of a [`Graph`].
 #[derive(Clone, Debug, PartialEq)]

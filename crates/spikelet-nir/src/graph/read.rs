@@ -5,9 +5,9 @@ use super::metadata::{Metadata, MetadataValue};
 use super::neurons::{CubaLi, CubaLif, If, Integrator, Li, Lif};
 use super::sizes::{Padding, Sizes};
 use super::{Edge, Graph, Node, NodeKind};
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::hdf5::{Item, Members, Root, Text};
-use crate::tensor::Tensor;
+use spikelet_weights::{ErrorKind as FileError, Tensor};
 
 const FORMAT: &str = "NIR";
 
@@ -19,15 +19,15 @@ const TYPES: &str = "Input, Output, Affine, Linear, Scale, Conv1d, Conv2d, SumPo
 pub(super) fn graph(root: Root, depth: usize) -> Result<Graph> {
     let Some(node) = root.node else {
         if root.kind.as_deref() == Some("NIRGraphData") {
-            return Err(ErrorKind::Format {
+            return Err(ErrorKind::File(FileError::Format {
                 found: "recorded data of a graph (NIRGraphData, written by nir.write_data)".into(),
                 expected: "a NIR graph",
                 help: "write the graph itself with nir.write",
-            }
+            })
             .into());
         }
         let has: Vec<&str> = root.names.iter().take(8).map(String::as_str).collect();
-        return Err(ErrorKind::Damaged {
+        return Err(ErrorKind::File(FileError::Damaged {
             format: FORMAT,
             place: "/".into(),
             problem: format!(
@@ -35,7 +35,7 @@ pub(super) fn graph(root: Root, depth: usize) -> Result<Graph> {
                 has.join(", ")
             ),
             help: "this HDF5 file is not a NIR graph; write one with nir.write",
-        }
+        })
         .into());
     };
     match self::node(node, "", depth)? {
@@ -183,7 +183,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    fn error(&self, problem: String, help: &'static str) -> crate::Error {
+    fn error(&self, problem: String, help: &'static str) -> crate::graph::Error {
         let node = match self.path {
             "" => "/".into(),
             path => path.into(),
@@ -196,7 +196,7 @@ impl<'a> Parameters<'a> {
         .into()
     }
 
-    fn wrong(&self, name: &str, found: &Item, expected: &str) -> crate::Error {
+    fn wrong(&self, name: &str, found: &Item, expected: &str) -> crate::graph::Error {
         let problem = format!("`{name}` is {}; expected {expected}", found.describe());
         self.error(problem, "correct the parameter and write the file again")
     }

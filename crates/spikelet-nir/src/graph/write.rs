@@ -4,10 +4,10 @@ use super::metadata::{Metadata, MetadataValue};
 use super::node::Parameter;
 use super::sizes::Sizes;
 use super::{Graph, Node, NodeKind};
-use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::graph::error::Result;
 use crate::hdf5::{Item, Members, Text};
-use crate::tensor::Tensor;
+use spikelet_weights::Dtype;
+use spikelet_weights::Tensor;
 
 /// The members of a graph.
 pub(super) fn graph(graph: &Graph) -> Result<Members> {
@@ -67,7 +67,7 @@ fn item(parameter: Parameter<'_>) -> Result<Item> {
 /// The tensor, as F32 if it is of a type that NumPy does not have.
 fn storable(tensor: &Tensor) -> Result<Tensor> {
     match tensor.dtype() {
-        Dtype::BF16 => Tensor::from_f32(tensor.shape(), &tensor.to_f32()),
+        Dtype::BF16 => Ok(Tensor::from_f32(tensor.shape(), &tensor.to_f32())?),
         _ => Ok(tensor.clone()),
     }
 }

@@ -7,7 +7,7 @@ use hdf5_pure::{
     make_i64_type, make_u8_type, make_u16_type, make_u32_type, make_u64_type,
 };
 
-use crate::dtype::Dtype;
+use spikelet_weights::Dtype;
 
 /// The layout of IEEE 754 binary16.
 const BINARY16: FloatingPointLayout = FloatingPointLayout {

@@ -16,7 +16,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 pub(crate) use read::{Root, read_root};
 pub(crate) use write::write;

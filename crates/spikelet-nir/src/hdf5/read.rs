@@ -8,10 +8,10 @@ use hdf5_pure::{
 use super::datatype::{Elements, elements};
 use super::source::BoundedSource;
 use super::{Item, Members, Text};
-use crate::error::{ErrorKind, Result};
-use crate::limits::{Budget, Limits};
-use crate::source::FileSource;
-use crate::tensor::{Tensor, swap_bytes};
+use spikelet_weights::FileSource;
+use spikelet_weights::{Budget, Limits};
+use spikelet_weights::{ErrorKind, Result};
+use spikelet_weights::{Tensor, swap_bytes};
 
 const FORMAT: &str = "HDF5";
 const HELP: &str = "the file was not copied to its end, or is damaged; get it again";
@@ -86,7 +86,7 @@ pub(crate) fn read_root(source: FileSource, limits: &Limits) -> Result<Root> {
     Ok(found)
 }
 
-fn damaged(place: &str, problem: impl ToString) -> crate::Error {
+fn damaged(place: &str, problem: impl ToString) -> spikelet_weights::Error {
     let problem = problem.to_string();
     let help = match problem.contains("layout version") {
         true => NEWER_HELP,

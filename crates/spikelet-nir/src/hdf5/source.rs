@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hdf5_pure::{FormatError, Source};
 
-use crate::source::FileSource;
+use spikelet_weights::FileSource;
 
 /// The bytes that may be read for each byte of the file, and beyond that.
 const READS_PER_BYTE: u64 = 256;

@@ -6,8 +6,8 @@ use hdf5_pure::{DatasetBuilder, FileBuilder, FormatError, GroupBuilder};
 
 use super::datatype::datatype;
 use super::{Item, Members};
-use crate::error::{ErrorKind, Result};
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
+use spikelet_weights::{ErrorKind, Result};
 
 /// Arrays from this size on are compressed: an index of chunks takes more than deflate saves in smaller ones.
 const MIN_COMPRESSED: usize = 512;
@@ -39,7 +39,7 @@ pub(crate) fn write(
     })
 }
 
-fn unwritable(place: &str, problem: impl ToString) -> crate::Error {
+fn unwritable(place: &str, problem: impl ToString) -> spikelet_weights::Error {
     ErrorKind::Damaged {
         format: "HDF5",
         place: place.into(),

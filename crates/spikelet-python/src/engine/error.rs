@@ -78,7 +78,8 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
 /// The kind of the system's error, of readers whose errors have it as a part of their message.
 fn system_error(error: &Error) -> Option<io::ErrorKind> {
     use spikelet::events::ErrorKind as OfEvents;
-    use spikelet_nir::ErrorKind as OfGraphs;
+    use spikelet::nir::{ErrorKind as OfGraphs, NirError};
+    use spikelet_weights::ErrorKind as OfFiles;
     if let Some(error) = error.downcast_ref::<spikelet::events::Error>() {
         return match &*error.kind {
             OfEvents::Open(error) | OfEvents::Write(error) => Some(error.kind()),
@@ -86,14 +87,15 @@ fn system_error(error: &Error) -> Option<io::ErrorKind> {
             _ => None,
         };
     }
-    let graph = match error.downcast_ref::<spikelet::nir::NirError>() {
-        Some(spikelet::nir::NirError::Graph(error)) => Some(error),
-        _ => error.downcast_ref::<spikelet_nir::Error>(),
+    let file = match error.downcast_ref::<NirError>() {
+        Some(NirError::Graph(error)) => match &*error.kind {
+            OfGraphs::File(file) => file,
+            _ => return None,
+        },
+        _ => &*error.downcast_ref::<spikelet_weights::Error>()?.kind,
     };
-    match &*graph?.kind {
-        OfGraphs::Open(error) | OfGraphs::Read(error) | OfGraphs::Write(error) => {
-            Some(error.kind())
-        }
+    match file {
+        OfFiles::Open(error) | OfFiles::Read(error) | OfFiles::Write(error) => Some(error.kind()),
         _ => None,
     }
 }

@@ -48,7 +48,7 @@ fn weights_of(given: &Bound<'_, PyDict>) -> PyResult<Weights> {
 }
 
 /// The exception of an error of a file.
-fn file_error(error: spikelet_nir::Error) -> PyErr {
+fn file_error(error: spikelet_weights::Error) -> PyErr {
     raise(spikelet::nir::NirError::from(error))
 }
 

@@ -6,9 +6,9 @@ use crate::checkpoint_file;
 use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{InputKind, Tensor};
-use spikelet_nir::Weights;
 use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
+use spikelet_weights::Weights;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

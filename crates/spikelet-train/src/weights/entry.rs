@@ -66,7 +66,7 @@ impl Transform {
     }
 
     /// The tensor of the framework.
-    pub(super) fn to_theirs(&self, tensor: &Tensor) -> Result<spikelet_nir::Tensor> {
+    pub(super) fn to_theirs(&self, tensor: &Tensor) -> Result<spikelet_weights::Tensor> {
         let shape = self.shape(&tensor.shape);
         let values = tensor.to_f64();
         let values: Vec<f64> = match (self, &tensor.shape[..]) {
@@ -84,7 +84,7 @@ impl Transform {
             _ => values,
         };
         let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
-        spikelet_nir::Tensor::from_f32(&shape, &values).map_err(Error::other)
+        spikelet_weights::Tensor::from_f32(&shape, &values).map_err(Error::other)
     }
 
     /// The tensor of the network, from one whose shape is accepted.
@@ -93,7 +93,7 @@ impl Transform {
     /// The reason, if the values cannot be those of the network.
     pub(super) fn to_ours(
         &self,
-        tensor: &spikelet_nir::Tensor,
+        tensor: &spikelet_weights::Tensor,
         shape: &[usize],
     ) -> Result<Tensor, String> {
         if *self == Self::Same {
@@ -150,7 +150,7 @@ pub struct MapConstant {
     /// Its name in the framework.
     pub theirs: String,
     /// Its value.
-    pub value: spikelet_nir::Tensor,
+    pub value: spikelet_weights::Tensor,
     /// Whether the framework's state dict has it; otherwise it is compared only where a file has it.
     pub stored: bool,
     /// Whether another value in a file means another network.

@@ -4,7 +4,7 @@ use super::error::WeightMapError;
 use super::map::WeightMap;
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
-use spikelet_nir::Weights;
+use spikelet_weights::Weights;
 
 impl WeightMap {
     /// The state dict of a network whose tensors `tensor` returns by name.

@@ -4,7 +4,7 @@ use super::error::WeightMapError;
 use super::map::WeightMap;
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
-use spikelet_nir::{Expected, NameMap, NameMatch, Weights};
+use spikelet_weights::{Expected, NameMap, NameMatch, Weights};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -98,7 +98,7 @@ impl WeightMap {
     /// The tensors of the network in a file with weights of the framework.
     ///
     /// ```
-    /// use spikelet_nir::{Tensor, Weights};
+    /// use spikelet_weights::{Tensor, Weights};
     /// use spikelet_nn::prelude::*;
     /// use spikelet_train::weights::{Framework, WeightMap};
     ///

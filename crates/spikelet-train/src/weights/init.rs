@@ -11,9 +11,9 @@ use crate::step::expect_tensors;
 use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
-use spikelet_nir::{WeightOptions, Weights};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
+use spikelet_weights::{WeightOptions, Weights};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl InitialWeights {
     /// Reads the tensors of a network for an input `[T, N, …]`.
     ///
     /// ```
-    /// use spikelet_nir::{Tensor, Weights};
+    /// use spikelet_weights::{Tensor, Weights};
     /// use spikelet_nn::prelude::*;
     /// use spikelet_train::weights::InitialWeights;
     ///

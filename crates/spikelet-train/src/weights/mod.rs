@@ -41,5 +41,5 @@ pub use init::InitialWeights;
 pub use map::WeightMap;
 pub use network::OurTensor;
 pub use prefix::strip_prefixes;
-pub use spikelet_nir::{Tensor, Weights};
+pub use spikelet_weights::{Tensor, Weights};
 pub use value::{Formula, Relation};

@@ -1,7 +1,7 @@
 //! State dicts of the programs of papers, whose names differ from those of their layers.
 
 use super::import::Import;
-use spikelet_nir::Weights;
+use spikelet_weights::Weights;
 
 /// The tensors under the names of the layers, if the program has them in containers: `conv1.module.0` and `conv1.module.1`
 /// of SEW-ResNet are `conv1` and `bn1`.

@@ -1,6 +1,6 @@
 //! Prefixes of all names.
 
-use spikelet_nir::Weights;
+use spikelet_weights::Weights;
 
 /// The most prefixes that are removed.
 const MOST: usize = 4;
@@ -11,14 +11,14 @@ const MOST: usize = 4;
 /// Returns the prefixes that were removed.
 ///
 /// ```
-/// use spikelet_nir::{Tensor, Weights};
+/// use spikelet_weights::{Tensor, Weights};
 /// use spikelet_train::weights::strip_prefixes;
 ///
 /// let mut weights = Weights::default();
 /// weights.insert("module.net.fc.bias", Tensor::from_f32(&[1], &[0.5])?)?;
 /// let removed = strip_prefixes(&mut weights, |weights| weights.get("fc.bias").is_some());
 /// assert_eq!(removed, ["module.", "net."]);
-/// # Ok::<(), spikelet_nir::Error>(())
+/// # Ok::<(), spikelet_weights::Error>(())
 /// ```
 pub fn strip_prefixes(weights: &mut Weights, fits: impl Fn(&Weights) -> bool) -> Vec<String> {
     let mut removed = vec![];

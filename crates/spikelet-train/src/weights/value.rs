@@ -1,7 +1,7 @@
 //! The names of the constants of a neuron in a framework, and the relations of their values.
 
-use spikelet_nir::Tensor;
 use spikelet_nn::neuron::{Bound, Neuron};
+use spikelet_weights::Tensor;
 
 /// A constant of a neuron that a framework stores, or that is trained in one of both.
 #[derive(Clone, Debug)]
@@ -217,14 +217,14 @@ pub(super) fn flag(neuron: &dyn Neuron, field: &str) -> bool {
 /// A single number, F32.
 pub(super) fn scalar(value: f64) -> Tensor {
     element(
-        spikelet_nir::Dtype::F32,
+        spikelet_weights::Dtype::F32,
         (value as f32).to_le_bytes().to_vec(),
     )
 }
 
 /// A single integer, I64.
 pub(super) fn integer(value: i64) -> Tensor {
-    element(spikelet_nir::Dtype::I64, value.to_le_bytes().to_vec())
+    element(spikelet_weights::Dtype::I64, value.to_le_bytes().to_vec())
 }
 
 /// A tensor, F32, of as many values as the shape has.
@@ -232,6 +232,6 @@ pub(super) fn matrix(shape: &[usize], values: &[f32]) -> Tensor {
     Tensor::from_f32(shape, values).expect("as many values as the shape has")
 }
 
-fn element(dtype: spikelet_nir::Dtype, bytes: Vec<u8>) -> Tensor {
+fn element(dtype: spikelet_weights::Dtype, bytes: Vec<u8>) -> Tensor {
     Tensor::new(dtype, vec![], bytes).expect("the bytes of one element")
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use spikelet::log::Console;
 use spikelet::train::{Checkpoint, SampleShape};
 use spikelet::weights::{Framework, WeightMap, weights_of};
-use spikelet_nir::{Format, Weights};
+use spikelet_weights::{Format, Weights};
 
 /// The tensors that are written.
 struct Source {

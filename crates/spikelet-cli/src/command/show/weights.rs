@@ -8,7 +8,7 @@ use crate::table::Table;
 use serde_json::json;
 use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet_nir::{Dtype, Format, Tensor, Weights};
+use spikelet_weights::{Dtype, Format, Tensor, Weights};
 
 impl Show {
     pub(super) fn weights(&self, console: &Console) -> Result<(), Failure> {

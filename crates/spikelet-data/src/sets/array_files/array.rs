@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use spikelet_events::arrays::{self, Number, Source as _};
+use spikelet_weights::arrays::{self, Number, Source as _};
 
 use super::format_error;
 use crate::digest::Parts;

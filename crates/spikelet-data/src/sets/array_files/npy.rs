@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spikelet_events::arrays::{Source as _, npy, zip};
+use spikelet_weights::arrays::{Source as _, npy, zip};
 
 use super::array::{Array, Bytes, Source};
 use super::{check_count, format_error};

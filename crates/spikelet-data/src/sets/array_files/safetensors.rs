@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use spikelet_events::arrays::{Number, Source as _};
+use spikelet_weights::arrays::{Number, Source as _};
 
 use super::array::{Array, Source};
 use super::{check_count, format_error};

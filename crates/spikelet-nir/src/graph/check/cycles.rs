@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::graph::expand::ExpandedGraph;
 
 /// Nodes that are visited: on the path from the start to the current node, or with all that is behind them.
@@ -56,7 +56,7 @@ pub(super) fn check(graph: &ExpandedGraph<'_>) -> Result<()> {
 }
 
 /// The error of a path that leads back to a node on it.
-fn cycle(path: &[(&str, usize)], back: &str) -> crate::Error {
+fn cycle(path: &[(&str, usize)], back: &str) -> crate::graph::Error {
     let start = path.iter().position(|&(node, _)| node == back).unwrap_or(0);
     let nodes: Vec<String> = path[start..]
         .iter()

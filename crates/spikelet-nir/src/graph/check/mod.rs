@@ -10,7 +10,7 @@ use super::expand::ExpandedGraph;
 use super::infer::{NodeShape, infer};
 use super::warning::Warning;
 use super::{Graph, NodeKind};
-use crate::error::Result;
+use crate::graph::error::Result;
 
 /// What a check of a graph finds.
 #[derive(Clone, Debug, Default, PartialEq)]

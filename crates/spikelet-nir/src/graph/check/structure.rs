@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::graph::{Graph, NodeKind};
 
 pub(super) fn check(graph: &Graph, prefix: &str) -> Result<()> {

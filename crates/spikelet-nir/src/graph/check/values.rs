@@ -1,10 +1,10 @@
 //! Shapes of the parameters of a node, and their values.
 
-use crate::error::{ErrorKind, Result};
+use crate::graph::error::{ErrorKind, Result};
 use crate::graph::forward::axes;
 use crate::graph::warning::Warning;
 use crate::graph::{Affine, Conv, Linear, Node, NodeKind, Padding, Parameter, Pool};
-use crate::tensor::Tensor;
+use spikelet_weights::Tensor;
 
 type Problem = (String, &'static str);
 
