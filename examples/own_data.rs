@@ -4,8 +4,8 @@
 //! to batches `[T, N, C]`; a [`Step`](spikelet::train::Step) takes the batches.
 
 use spikelet::data::{
-    self, DataLoader, Dataset, ElementType, Field, LoaderConfig, Sample, SampleRandom,
-    SampleTensor, Transform, Values, pack_bits, split, unpack_bits,
+    self, DataLoader, Dataset, Field, LoaderConfig, Sample, SampleRandom, SampleTensor, Transform,
+    Values, pack_bits, split, unpack_bits,
 };
 use spikelet::prelude::*;
 use spikelet::train::{EpochMetrics, Outputs, Step, metric};
@@ -31,8 +31,8 @@ impl Dataset for Recordings {
 
     fn fields(&self) -> Vec<Field> {
         vec![
-            Field::new("spikes", ElementType::Bits, [T, CHANNELS]).sequence(),
-            Field::i64("labels", []),
+            Field::new("spikes", DType::Bits, [T, CHANNELS]).sequence(),
+            Field::new("labels", DType::I64, []),
         ]
     }
 

@@ -86,7 +86,7 @@ fn waves(samples: usize) -> Result<Arc<dyn Dataset>> {
         x.extend((0..T).map(|t| wave(t) + 0.1 * (next() - 0.5)));
         target.extend((0..T).map(|t| wave(t + 1)));
     }
-    let sequence = |name| Field::f32(name, [T, 1]).sequence();
+    let sequence = |name| Field::new(name, DType::F32, [T, 1]).sequence();
     let waves = InMemory::new("waves").with(sequence("x"), x)?;
     Ok(Arc::new(waves.with(sequence("target"), target)?))
 }

@@ -80,8 +80,8 @@ fn recordings() -> Result<Arc<dyn Dataset>> {
         speeds.push(speed);
     }
     let data = InMemory::new("recordings")
-        .with(Field::f32("x", [T, CHANNELS]).sequence(), x)?
-        .with(Field::i64("labels", []), labels)?
-        .with(Field::f32("speed", [1]), speeds)?;
+        .with(Field::new("x", DType::F32, [T, CHANNELS]).sequence(), x)?
+        .with(Field::new("labels", DType::I64, []), labels)?
+        .with(Field::new("speed", DType::F32, [1]), speeds)?;
     Ok(Arc::new(data))
 }

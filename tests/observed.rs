@@ -1,6 +1,6 @@
 //! Monitors, recorded values and measurements of health: the same on a GPU as on the CPU.
 
-use spikelet::data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+use spikelet::data::{DType, DataLoader, Field, InMemory, LoaderConfig};
 use spikelet::graph::Backend;
 use spikelet::layer::ConvTransposed2d;
 use spikelet::prelude::*;
@@ -46,10 +46,10 @@ struct Observed {
 
 fn observed(device: Arc<dyn Backend>) -> Result<Observed> {
     let labels: Vec<i64> = (0..N).map(|k| (k % CLASSES) as i64).collect();
-    let x = Field::new("x", ElementType::F32, [INPUTS]);
+    let x = Field::new("x", DType::F32, [INPUTS]);
     let data = InMemory::new("eighths")
         .with(x, eighths(N * INPUTS, 3))?
-        .with(Field::new("labels", ElementType::I64, []), labels)?;
+        .with(Field::new("labels", DType::I64, []), labels)?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(device);
     step().compile_eval(&mut store)?;
@@ -135,7 +135,7 @@ fn operations_of_convolutions(device: Arc<dyn Backend>) -> Result<Vec<(String, f
     .input("x", DType::F32, [1, 9, 9])
     .optimizer(Adam::new(1e-3))
     .monitor(Monitor::SynapticOperations, "*");
-    let x = Field::new("x", ElementType::F32, [1, 9, 9]);
+    let x = Field::new("x", DType::F32, [1, 9, 9]);
     let data = InMemory::new("eighths").with(x, eighths(N * 81, 5))?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(device);

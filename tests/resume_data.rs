@@ -198,11 +198,14 @@ fn runs_over_every_kind_of_data_resume_with_the_same_bits() {
 fn runs_over_sequences_of_different_lengths_resume_with_the_same_bits() -> Result<()> {
     let lengths: Vec<usize> = (0..24).map(|k| 3 + k % 5).collect();
     let values = (0..lengths.iter().sum::<usize>() * 4).map(|k| (k % 7) as f32 / 3.0);
-    let field = Field::f32("x", [0, 4]).sequence().variable_axis(0).pad(0.0);
+    let field = Field::new("x", DType::F32, [0, 4])
+        .sequence()
+        .variable_axis(0)
+        .pad(0.0);
     let data = InMemory::new("walks")
         .with_lengths(field, values.collect::<Vec<f32>>(), &lengths)?
         .with(
-            Field::i64("labels", []),
+            Field::new("labels", DType::I64, []),
             (0..24).map(|k| k % 3).collect::<Vec<i64>>(),
         )?;
     let data: Arc<dyn Dataset> = Arc::new(data);

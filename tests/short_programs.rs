@@ -53,8 +53,9 @@ fn programs_are_short() {
 }
 
 /// The names of the library in a loop of one's own, beside layers, losses and neurons, as in the guide to loops.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "Adam",
+    "DType",
     "DataLoader",
     "Dataset",
     "Field",

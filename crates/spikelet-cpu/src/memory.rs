@@ -179,6 +179,7 @@ impl Slot {
                     match self.ty.dtype {
                         $(DType::$variant => View::$variant(slice::from_raw_parts(p.cast::<$type>(), n)),)*
                         DType::Bits => View::Bits(slice::from_raw_parts(p.cast(), self.ty.bytes() / 8)),
+                        DType::U8 => unreachable!("graphs have no bytes: see `TensorType::check`"),
                     }
                 };
             }
@@ -201,6 +202,7 @@ impl Slot {
                     match self.ty.dtype {
                         $(DType::$variant => ViewMut::$variant(slice::from_raw_parts_mut(p.cast::<$type>(), n)),)*
                         DType::Bits => ViewMut::Bits(slice::from_raw_parts_mut(p.cast(), self.ty.bytes() / 8)),
+                        DType::U8 => unreachable!("graphs have no bytes: see `TensorType::check`"),
                     }
                 };
             }

@@ -125,6 +125,7 @@ pub(crate) fn element(dtype: DType) -> &'static str {
         DType::F64 => "double",
         DType::I64 => "long long",
         DType::Bits => "unsigned long long",
+        DType::U8 => "unsigned char",
     }
 }
 

@@ -3,9 +3,11 @@
 use std::mem;
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::error::Result;
 use crate::events::EventBatch;
-use crate::field::ElementType;
+use crate::field::type_name;
 use crate::tensor_error::TensorError;
 
 /// The elements of a tensor of a batch.
@@ -69,16 +71,22 @@ impl BatchTensor {
         self
     }
 
-    /// The type of the elements.
+    /// The type of the elements; `None` for events.
     #[must_use]
-    pub fn element(&self) -> ElementType {
-        match self.values {
-            BatchValues::U8(_) => ElementType::U8,
-            BatchValues::I64(_) => ElementType::I64,
-            BatchValues::F32(_) => ElementType::F32,
-            BatchValues::Bits(_) => ElementType::Bits,
-            BatchValues::Events(_) => ElementType::Events,
-        }
+    pub fn dtype(&self) -> Option<DType> {
+        Some(match self.values {
+            BatchValues::U8(_) => DType::U8,
+            BatchValues::I64(_) => DType::I64,
+            BatchValues::F32(_) => DType::F32,
+            BatchValues::Bits(_) => DType::Bits,
+            BatchValues::Events(_) => return None,
+        })
+    }
+
+    /// The name of its type: that of its elements, or `events`.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        type_name(self.dtype())
     }
 
     /// The bytes, if it is of this type.
@@ -260,7 +268,7 @@ impl Batch {
     /// # Errors
     /// [`TensorError::Missing`] or [`TensorError::Element`].
     pub fn f32(&self, name: &str) -> Result<&[f32]> {
-        self.typed(name, ElementType::F32, BatchTensor::as_f32)
+        self.typed(name, DType::F32, BatchTensor::as_f32)
     }
 
     /// The values of an i64 tensor.
@@ -268,7 +276,7 @@ impl Batch {
     /// # Errors
     /// [`TensorError::Missing`] or [`TensorError::Element`].
     pub fn i64(&self, name: &str) -> Result<&[i64]> {
-        self.typed(name, ElementType::I64, BatchTensor::as_i64)
+        self.typed(name, DType::I64, BatchTensor::as_i64)
     }
 
     /// The values of a u8 tensor.
@@ -276,20 +284,20 @@ impl Batch {
     /// # Errors
     /// [`TensorError::Missing`] or [`TensorError::Element`].
     pub fn u8(&self, name: &str) -> Result<&[u8]> {
-        self.typed(name, ElementType::U8, BatchTensor::as_u8)
+        self.typed(name, DType::U8, BatchTensor::as_u8)
     }
 
     fn typed<'a, T: ?Sized>(
         &'a self,
         name: &str,
-        expected: ElementType,
+        expected: DType,
         values: impl Fn(&'a BatchTensor) -> Option<&'a T>,
     ) -> Result<&'a T> {
         let tensor = self.require(name)?;
         Ok(values(tensor).ok_or_else(|| TensorError::Element {
             name: name.into(),
-            found: tensor.element(),
-            expected,
+            found: tensor.dtype(),
+            expected: Some(expected),
             help: "read it with the method of its type",
         })?)
     }

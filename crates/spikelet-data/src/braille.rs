@@ -31,8 +31,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::Origin;
 use crate::sample::SampleTensor;
 use crate::sequence_files::{SequenceFiles, find_file, folders, one_split, wrong_arrays};
@@ -44,7 +46,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     summary: "Braille letters read by a fingertip, as events of 12 touch sensors",
     title: NAME,
     origin: Origin::Files,
-    element: ElementType::F32,
+    dtype: DType::F32,
     shape: [STEPS, CHANNELS],
     unlabeled: None,
     classes: || CLASSES.map(String::from).into(),
@@ -80,10 +82,10 @@ pub(crate) struct Part {
 
 impl Part {
     pub(crate) fn dataset(self, name: &str) -> Result<Arc<InMemory>> {
-        let x = Field::new("x", ElementType::F32, [self.steps, CHANNELS]).sequence();
+        let x = Field::new("x", DType::F32, [self.steps, CHANNELS]).sequence();
         let data = InMemory::new(name)
             .with(x, self.x)?
-            .with(Field::new("labels", ElementType::I64, []), self.labels)?
+            .with(Field::new("labels", DType::I64, []), self.labels)?
             .classes("labels", CLASSES.map(String::from).into());
         Ok(Arc::new(data))
     }

@@ -6,10 +6,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::RemoteFile;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 #[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::sample::SampleTensor;
@@ -143,7 +145,7 @@ pub fn with_superclasses(images: Arc<dyn Dataset>) -> Map {
         sample.insert("coarse_labels", SampleTensor::i64(&[], vec![superclass]));
         Ok(())
     })
-    .add_field(Field::new("coarse_labels", ElementType::I64, []))
+    .add_field(Field::new("coarse_labels", DType::I64, []))
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::augment::{Augment, Normalize, Pipeline};
 use crate::batch::{Batch, BatchTensor, BatchValues};
 use crate::bits::bit_words;
 use crate::error::{Error, Result};
 use crate::events::EventBatch;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{Sample, SampleTensor, Values};
 use crate::tensor_error::TensorError;
 
@@ -46,22 +48,27 @@ fn problem(field: &Field, before: &[Field]) -> Option<&'static str> {
     if taken(&field.name) || field.pad.is_some() && taken(&field.length_name()) {
         return Some("another field has this name; names must be unique");
     }
-    if field.image && (field.element != ElementType::U8 || rank != 3 + usize::from(field.sequence))
-    {
+    if !matches!(
+        field.dtype,
+        DType::U8 | DType::I64 | DType::F32 | DType::Bits
+    ) {
+        return Some("the types of data sets are u8, i64, f32 and bits");
+    }
+    if field.image && (field.dtype != DType::U8 || rank != 3 + usize::from(field.sequence)) {
         return Some("an image is u8 of 3 axes, [channels, height, width], and of 4 in a sequence");
     }
-    if field.element == ElementType::Events && (field.sequence || field.pad.is_some()) {
+    if field.events && (field.sequence || field.pad.is_some()) {
         return Some("events are neither a sequence nor padded; bin them into frames first");
     }
-    let axes_before_bits = usize::from(field.element == ElementType::Bits);
+    let axes_before_bits = usize::from(field.dtype == DType::Bits);
     if field.sequence && rank < 1 + axes_before_bits {
         return Some("a sequence needs a time axis, and a sequence of bits one more");
     }
     let pad = field.pad?;
-    let exact = match field.element {
-        ElementType::U8 if !field.image => f64::from(pad as u8) == pad,
-        ElementType::I64 => (pad as i64) as f64 == pad,
-        ElementType::Bits => pad == 0.0,
+    let exact = match field.dtype {
+        DType::U8 if !field.image => f64::from(pad as u8) == pad,
+        DType::I64 => (pad as i64) as f64 == pad,
+        DType::Bits => pad == 0.0,
         _ => true,
     };
     if !exact {
@@ -146,20 +153,21 @@ impl Collator {
 
 /// A tensor of the type of a field, in the memory of `old` if its type is the same.
 fn fresh(field: &Field, old: Option<BatchTensor>) -> BatchTensor {
-    let element = match field.image {
-        true => ElementType::F32,
-        false => field.element,
+    let dtype = match field.image {
+        true => Some(DType::F32),
+        false => field.tensor_dtype(),
     };
     let (shape, values) = match old {
-        Some(old) if old.element() == element => (old.shape, old.values),
+        Some(old) if old.dtype() == dtype => (old.shape, old.values),
         _ => (
             Vec::new(),
-            match element {
-                ElementType::U8 => BatchValues::U8(Vec::new()),
-                ElementType::I64 => BatchValues::I64(Vec::new()),
-                ElementType::F32 => BatchValues::F32(Vec::new()),
-                ElementType::Bits => BatchValues::Bits(Vec::new()),
-                ElementType::Events => BatchValues::Events(EventBatch::default()),
+            match dtype {
+                None => BatchValues::Events(EventBatch::default()),
+                Some(DType::U8) => BatchValues::U8(Vec::new()),
+                Some(DType::I64) => BatchValues::I64(Vec::new()),
+                Some(DType::Bits) => BatchValues::Bits(Vec::new()),
+                // No field has another type.
+                Some(_) => BatchValues::F32(Vec::new()),
             },
         ),
     };
@@ -242,7 +250,7 @@ impl<'a> Stack<'_, 'a> {
             .zip(target)
             .all(|(found, most)| found <= most);
         // Samples of events are appended, whatever their number.
-        let equal = tensor.shape == target || field.element == ElementType::Events;
+        let equal = tensor.shape == target || field.events;
         let only_time = tensor.shape.get(1..) == target.get(1..) && field.sequence;
         if !equal && (field.pad.is_none() || !fits || field.image && !only_time) {
             return Err(TensorError::Shape {
@@ -317,11 +325,11 @@ impl<'a> Stack<'_, 'a> {
 
 /// Checks a tensor against its field.
 fn check(field: &Field, tensor: &SampleTensor<'_>) -> Result<(), TensorError> {
-    if tensor.element() != field.element {
+    if tensor.dtype() != field.tensor_dtype() {
         return Err(TensorError::Element {
             name: field.name.clone(),
-            found: tensor.element(),
-            expected: field.element,
+            found: tensor.dtype(),
+            expected: field.tensor_dtype(),
             help: FIELD_HELP,
         });
     }
@@ -355,7 +363,7 @@ impl Column<'_> {
     fn begin(&mut self, field: &Field, target: Vec<usize>, len: usize) -> Result<()> {
         let shape = &mut self.tensor.shape;
         shape.clear();
-        if field.element == ElementType::Events {
+        if field.events {
             shape.push(len);
         } else {
             shape.extend_from_slice(&target);
@@ -367,8 +375,8 @@ impl Column<'_> {
             expected: "a batch that fits into memory".into(),
             help: "use a smaller batch",
         };
-        let elements = match field.element {
-            ElementType::Bits => bit_words(&target).and_then(|words| words.checked_mul(len)),
+        let elements = match field.dtype {
+            DType::Bits => bit_words(&target).and_then(|words| words.checked_mul(len)),
             _ => target
                 .iter()
                 .try_fold(len, |elements, &size| elements.checked_mul(size)),

@@ -18,7 +18,7 @@ use crate::sample_random::SampleRandom;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use spikelet_data::{DataLoader, Dataset, ElementType, Error, Field, LoaderConfig, Result, Sample, SampleTensor};
+/// use spikelet_data::{DType, DataLoader, Dataset, Error, Field, LoaderConfig, Result, Sample, SampleTensor};
 ///
 /// /// A sine wave for each index, and its frequency.
 /// #[derive(Debug)]
@@ -33,8 +33,8 @@ use crate::sample_random::SampleRandom;
 ///     }
 ///     fn fields(&self) -> Vec<Field> {
 ///         vec![
-///             Field::new("x", ElementType::F32, [50, 1]).sequence(),
-///             Field::new("frequency", ElementType::F32, [1]),
+///             Field::new("x", DType::F32, [50, 1]).sequence(),
+///             Field::new("frequency", DType::F32, [1]),
 ///         ]
 ///     }
 ///     fn sample(&self, index: usize) -> Result<Sample<'_>> {

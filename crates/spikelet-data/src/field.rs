@@ -3,25 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use spikelet_schema::Schema;
+use spikelet_expr::DType;
 
 use crate::device_frames::DeviceFrames;
-
-/// The type of the elements of a tensor of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
-#[non_exhaustive]
-pub enum ElementType {
-    /// Bytes: pixels, tokens.
-    U8,
-    /// 64-bit integers: labels, counters.
-    I64,
-    /// 32-bit floating point.
-    F32,
-    /// Binary values, one bit each: rasters of spikes and events. See [`pack_bits`](crate::pack_bits).
-    Bits,
-    /// Events of a camera or a cochlea. See [`Events`](crate::Events).
-    Events,
-}
 
 /// The description of one named tensor of a sample: its name, type and shape, and how samples become a batch.
 ///
@@ -34,18 +18,20 @@ pub enum ElementType {
 /// | [`image`](Self::image) | pixels become `f32`, augmented and normalized by the loader |
 ///
 /// ```
-/// use spikelet_data::{ElementType, Field};
+/// use spikelet_data::{DType, Field};
 ///
-/// let clip = Field::new("clip", ElementType::F32, [100, 40]).sequence().pad(0.0).variable_axis(0);
+/// let clip = Field::new("clip", DType::F32, [100, 40]).sequence().pad(0.0).variable_axis(0);
 /// assert_eq!(clip.to_string(), "clip: f32[?, 40], a sequence, padded with 0");
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
     /// The name, unique in the data set.
     pub name: String,
-    /// The type of the elements.
-    pub element: ElementType,
+    /// The type of the elements: u8, i64, f32 or bits. Of events, that of their times.
+    pub dtype: DType,
+    /// Whether the samples are [`Events`](crate::Events) of a camera or a cochlea, which are no tensors.
+    pub events: bool,
     /// The size of each axis of one sample, `None` where it varies. Events have one axis.
     pub shape: Vec<Option<usize>>,
     /// Whether axis 0 of a sample is time.
@@ -55,10 +41,8 @@ pub struct Field {
     /// Whether the bytes are pixels `[channels, height, width]`, with a time axis before them in a sequence.
     pub image: bool,
     /// Of labels of time steps: those without a class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlabeled: Option<Unlabeled>,
     /// Of events in words, i64 `[M]`: the frames that the device of a training run makes of them.
-    #[serde(skip)]
     pub device_frames: Option<DeviceFrames>,
 }
 
@@ -75,12 +59,13 @@ impl Field {
     /// A field whose samples have this shape; `[]` is a single number.
     pub fn new(
         name: impl Into<String>,
-        element: ElementType,
+        dtype: DType,
         shape: impl IntoIterator<Item = usize>,
     ) -> Self {
         Self {
             name: name.into(),
-            element,
+            dtype,
+            events: false,
             shape: shape.into_iter().map(Some).collect(),
             sequence: false,
             pad: None,
@@ -88,16 +73,6 @@ impl Field {
             unlabeled: None,
             device_frames: None,
         }
-    }
-
-    /// Numbers of 32-bit floating point, of this shape in each sample.
-    pub fn f32(name: impl Into<String>, shape: impl IntoIterator<Item = usize>) -> Self {
-        Self::new(name, ElementType::F32, shape)
-    }
-
-    /// Integers of 64 bits, such as classes, of this shape in each sample: `[]` is one number.
-    pub fn i64(name: impl Into<String>, shape: impl IntoIterator<Item = usize>) -> Self {
-        Self::new(name, ElementType::I64, shape)
     }
 
     /// The field `labels`, i64 `[T]`: a label for each of `steps` time steps.
@@ -110,7 +85,7 @@ impl Field {
     pub fn step_labels(steps: usize, unlabeled: Unlabeled) -> Self {
         Self {
             unlabeled: Some(unlabeled),
-            ..Self::new("labels", ElementType::I64, [steps]).sequence()
+            ..Self::new("labels", DType::I64, [steps]).sequence()
         }
     }
 
@@ -119,7 +94,7 @@ impl Field {
     pub fn image(name: impl Into<String>, shape: [usize; 3]) -> Self {
         Self {
             image: true,
-            ..Self::new(name, ElementType::U8, shape)
+            ..Self::new(name, DType::U8, shape)
         }
     }
 
@@ -134,13 +109,11 @@ impl Field {
     pub(crate) fn bytes_in_batch(&self) -> usize {
         let sizes = self.shape.iter().map(|size| size.unwrap_or(1));
         let elements = sizes.fold(1, usize::saturating_mul);
-        match self.element {
+        match self.dtype {
+            _ if self.events => 0,
             _ if self.image => elements.saturating_mul(size_of::<f32>()),
-            ElementType::U8 => elements,
-            ElementType::I64 => elements.saturating_mul(size_of::<i64>()),
-            ElementType::F32 => elements.saturating_mul(size_of::<f32>()),
-            ElementType::Bits => elements / 8,
-            ElementType::Events => 0,
+            DType::Bits => elements / 8,
+            dtype => elements.saturating_mul(dtype.size_in_bytes()),
         }
     }
 
@@ -148,8 +121,9 @@ impl Field {
     /// [`EventBatch`](crate::EventBatch).
     pub fn events(name: impl Into<String>) -> Self {
         Self {
+            events: true,
             shape: vec![None],
-            ..Self::new(name, ElementType::Events, [])
+            ..Self::new(name, DType::I64, [])
         }
     }
 
@@ -179,6 +153,17 @@ impl Field {
         self
     }
 
+    /// The type of the elements of a tensor; `None` for events.
+    pub(crate) fn tensor_dtype(&self) -> Option<DType> {
+        (!self.events).then_some(self.dtype)
+    }
+
+    /// The name of its type: that of its elements, or `events`.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        type_name(self.tensor_dtype())
+    }
+
     /// The name of the tensor of a batch with the sizes of axis 0 before padding.
     #[must_use]
     pub fn length_name(&self) -> String {
@@ -195,9 +180,20 @@ impl Field {
     }
 }
 
+/// The name of the type of a tensor with these elements, or of events.
+pub(crate) fn type_name(dtype: Option<DType>) -> &'static str {
+    dtype.map_or("events", DType::name)
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}{}", self.name, self.element, self.shape_text())?;
+        write!(
+            f,
+            "{}: {}{}",
+            self.name,
+            self.type_name(),
+            self.shape_text()
+        )?;
         if self.image {
             f.write_str(", an image")?;
         }

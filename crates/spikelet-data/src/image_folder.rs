@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+use spikelet_expr::DType;
 
 use crate::dataset::{Dataset, check_index};
 use crate::decode::{Colors, DecodeLimits, decode_image};
 use crate::decode_error::DecodeError;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::image_error::ImageError;
 use crate::sample::{Sample, SampleTensor};
 
@@ -297,7 +298,7 @@ impl Dataset for ImageFolder {
         let image = Field::image("images", [self.colors.channels(), 0, 0]);
         vec![
             image.variable_axis(1).variable_axis(2),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
         ]
     }
 

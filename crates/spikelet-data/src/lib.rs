@@ -103,7 +103,7 @@ pub use device_frames::DeviceFrames;
 pub use error::{Error, Result};
 pub use event_data::{EventRecordings, FrameSettings, FramesOn, SyntheticEvents};
 pub use events::{EventBatch, Events};
-pub use field::{ElementType, Field, Unlabeled};
+pub use field::{Field, Unlabeled};
 pub use image_error::ImageError;
 #[cfg(feature = "images")]
 pub use image_folder::ImageFolder;
@@ -122,6 +122,7 @@ pub use sets::{
 };
 pub use source::{Files, RecordFiles, Source};
 pub use spikelet_events::frames::DeviceSlicing;
+pub use spikelet_expr::DType;
 pub use split::{Split, held_out};
 pub use step_shape::StepShape;
 pub use tensor_error::TensorError;

@@ -449,7 +449,7 @@ mod tests {
     use std::panic::{self, AssertUnwindSafe};
 
     use super::*;
-    use crate::{ElementType, Sample, SampleTensor};
+    use crate::{DType, Sample, SampleTensor};
 
     /// Ten samples, of which the last two panic.
     #[derive(Debug)]
@@ -465,7 +465,7 @@ mod tests {
         }
 
         fn fields(&self) -> Vec<Field> {
-            vec![Field::new("x", ElementType::F32, [])]
+            vec![Field::new("x", DType::F32, [])]
         }
 
         fn sample(&self, index: usize) -> Result<Sample<'_>> {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::dataset::{Dataset, check_index, image_shape};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{Sample, SampleTensor};
 
 /// The images of a data set as sequences: one pixel for each time step, row by row, with the channels of the image.
@@ -88,8 +90,8 @@ impl Dataset for PixelSequences {
 
     fn fields(&self) -> Vec<Field> {
         vec![
-            Field::new("x", ElementType::F32, self.shape).sequence(),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("x", DType::F32, self.shape).sequence(),
+            Field::new("labels", DType::I64, []),
         ]
     }
 

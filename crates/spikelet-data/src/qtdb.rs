@@ -28,8 +28,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field, Unlabeled};
+use crate::field::{Field, Unlabeled};
 use crate::mat5;
 use crate::named::Origin;
 use crate::sequence_files::{SequenceFiles, find_file, folders, one_split, wrong_arrays};
@@ -41,7 +43,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     summary: "Electrocardiograms as events, with a class for each time step",
     title: NAME,
     origin: Origin::Files,
-    element: ElementType::U8,
+    dtype: DType::U8,
     shape: [1301, CHANNELS],
     unlabeled: Some(LABELS),
     classes: || CLASSES.map(String::from).into(),
@@ -158,7 +160,7 @@ impl Part {
     fn dataset(self) -> Result<Arc<InMemory>> {
         let data = InMemory::new(NAME)
             .with(
-                Field::new("x", ElementType::U8, [self.steps, CHANNELS]).sequence(),
+                Field::new("x", DType::U8, [self.steps, CHANNELS]).sequence(),
                 self.x,
             )?
             .with(Field::step_labels(self.steps, LABELS), self.labels)?

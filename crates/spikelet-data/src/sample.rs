@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use spikelet_expr::DType;
+
 use crate::bits::bit_words;
 use crate::digest::Parts;
 use crate::error::Result;
 use crate::events::Events;
-use crate::field::ElementType;
+use crate::field::type_name;
 use crate::tensor_error::TensorError;
 
 /// The elements of a tensor of a sample.
@@ -71,16 +73,22 @@ impl<'a> SampleTensor<'a> {
         }
     }
 
-    /// The type of the elements.
+    /// The type of the elements; `None` for events.
     #[must_use]
-    pub fn element(&self) -> ElementType {
-        match self.values {
-            Values::U8(_) => ElementType::U8,
-            Values::I64(_) => ElementType::I64,
-            Values::F32(_) => ElementType::F32,
-            Values::Bits(_) => ElementType::Bits,
-            Values::Events(_) => ElementType::Events,
-        }
+    pub fn dtype(&self) -> Option<DType> {
+        Some(match self.values {
+            Values::U8(_) => DType::U8,
+            Values::I64(_) => DType::I64,
+            Values::F32(_) => DType::F32,
+            Values::Bits(_) => DType::Bits,
+            Values::Events(_) => return None,
+        })
+    }
+
+    /// The name of its type: that of its elements, or `events`.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        type_name(self.dtype())
     }
 
     /// The bytes, if it is of this type.
@@ -149,7 +157,7 @@ impl<'a> SampleTensor<'a> {
         }
         Err(TensorError::Values {
             name: name.into(),
-            element: self.element(),
+            dtype: self.dtype(),
             shape: self.shape.clone(),
             found,
             expected,

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use spikelet_expr::DType;
+
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field, Unlabeled};
+use crate::field::{Field, Unlabeled};
 use crate::named::{DataOptions, NamedDataset, Origin, no_sample_files};
 use crate::sample::{Sample, SampleTensor};
 use crate::split::Split;
@@ -16,7 +18,7 @@ pub(crate) struct SequenceFiles {
     pub summary: &'static str,
     pub title: &'static str,
     pub origin: Origin,
-    pub element: ElementType,
+    pub dtype: DType,
     /// The number of time steps T and of features C.
     pub shape: [usize; 2],
     /// Set where each time step has a label.
@@ -63,10 +65,10 @@ impl NamedDataset for SequenceFiles {
     fn fields(&self, _: &DataOptions) -> Result<Vec<Field>> {
         let labels = match self.unlabeled {
             Some(unlabeled) => Field::step_labels(self.shape[0], unlabeled),
-            None => Field::new("labels", ElementType::I64, []),
+            None => Field::new("labels", DType::I64, []),
         };
         Ok(vec![
-            Field::new("x", self.element, self.shape).sequence(),
+            Field::new("x", self.dtype, self.shape).sequence(),
             labels,
         ])
     }

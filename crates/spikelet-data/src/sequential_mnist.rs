@@ -14,9 +14,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::field::ElementType;
 use crate::mnist;
 use crate::named::Origin;
 use crate::pixel_sequences::PixelSequences;
@@ -41,7 +42,7 @@ pub(crate) const OF_MNIST: SequenceFiles = SequenceFiles {
     summary: "",
     title: "",
     origin: Origin::Files,
-    element: ElementType::F32,
+    dtype: DType::F32,
     shape: [28 * 28, 1],
     unlabeled: None,
     classes: || mnist::source().classes,

@@ -27,11 +27,11 @@ type Samples = Arc<dyn Dataset>;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use spikelet_data::{ElementType, Field, InMemory, Split};
+/// use spikelet_data::{DType, Field, InMemory, Split};
 ///
 /// let part = |values: Vec<f32>| -> spikelet_data::Result<Arc<InMemory>> {
-///     let x = Field::new("x", ElementType::F32, [4, 2]).sequence();
-///     let labels = Field::new("labels", ElementType::I64, []);
+///     let x = Field::new("x", DType::F32, [4, 2]).sequence();
+///     let labels = Field::new("labels", DType::I64, []);
 ///     Ok(Arc::new(InMemory::new("walks").with(x, values)?.with(labels, vec![0_i64, 1])?))
 /// };
 /// let split = Split::new(part(vec![0.5; 16])?, part(vec![0.25; 16])?);

@@ -1,6 +1,8 @@
 //! Errors of the tensors of samples and batches.
 
-use crate::field::ElementType;
+use spikelet_expr::DType;
+
+use crate::field::type_name;
 
 /// A tensor of a sample or a batch is missing, or is not what the data set says it is.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,31 +20,32 @@ pub enum TensorError {
         names: Vec<String>,
     },
     /// A tensor has another type.
-    #[error("tensor `{name}` has the type {found}, expected {expected}\n  help: {help}")]
+    #[error("tensor `{name}` has the type {}, expected {}\n  help: {help}", type_name(*found), type_name(*expected))]
     Element {
         /// The name.
         name: String,
-        /// Its type.
-        found: ElementType,
-        /// The expected type.
-        expected: ElementType,
+        /// Its type, `None` for events.
+        found: Option<DType>,
+        /// The expected type, `None` for events.
+        expected: Option<DType>,
         /// The remedy.
         help: &'static str,
     },
     /// The number of values is not that of the shape.
     #[error(
-        "tensor `{name}` of type {element} and shape {shape:?} has {}, expected {}\n  \
+        "tensor `{name}` of type {} and shape {shape:?} has {}, expected {}\n  \
          help: {}",
+        type_name(*dtype),
         found.map_or("columns of different lengths".into(), |found| format!("{found} values")),
         expected.map_or("fewer elements than memory has".into(), |n| format!("{n}")),
-        if *element == ElementType::Bits { "rows of bits are padded to 64-bit words; use `pack_bits`" }
+        if *dtype == Some(DType::Bits) { "rows of bits are padded to 64-bit words; use `pack_bits`" }
         else { "give as many values as the product of the shape" }
     )]
     Values {
         /// The name.
         name: String,
-        /// The type of its elements.
-        element: ElementType,
+        /// The type of its elements, `None` for events.
+        dtype: Option<DType>,
         /// Its shape.
         shape: Vec<usize>,
         /// The number of values; `None` for columns of different lengths.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use spikelet_data::{
-    ArrayFiles, DataLoader, Dataset, ElementType, Error, Field, LoaderConfig, Result, SampleTensor,
+    ArrayFiles, DType, DataLoader, Dataset, Error, Field, LoaderConfig, Result, SampleTensor,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -16,14 +16,14 @@ fn file(name: &str) -> PathBuf {
 }
 
 /// The elements of sample `index` of an array `[4, 3, 2]` of the script.
-fn expected(element: ElementType, signed: bool, index: usize) -> SampleTensor<'static> {
+fn expected(element: DType, signed: bool, index: usize) -> SampleTensor<'static> {
     let integers = (index * 6..index * 6 + 6).map(|k| k as i64 - if signed { 3 } else { 0 });
     match element {
-        ElementType::F32 => SampleTensor::f32(
+        DType::F32 => SampleTensor::f32(
             &[3, 2],
             integers.map(|k| k as f32 / 2.0).collect::<Vec<_>>(),
         ),
-        ElementType::I64 => SampleTensor::i64(&[3, 2], integers.collect::<Vec<_>>()),
+        DType::I64 => SampleTensor::i64(&[3, 2], integers.collect::<Vec<_>>()),
         _ => SampleTensor::u8(&[3, 2], integers.map(|k| k as u8).collect::<Vec<_>>()),
     }
 }
@@ -31,20 +31,20 @@ fn expected(element: ElementType, signed: bool, index: usize) -> SampleTensor<'s
 #[test]
 fn npy_files_of_every_type_are_read() {
     for (name, element, signed) in [
-        ("f4_little", ElementType::F32, true),
-        ("f4_big", ElementType::F32, true),
-        ("f8_little", ElementType::F32, true),
-        ("f2_little", ElementType::F32, true),
-        ("version_2", ElementType::F32, true),
-        ("i8_little", ElementType::I64, true),
-        ("i8_big", ElementType::I64, true),
-        ("i4_little", ElementType::I64, true),
-        ("i2_little", ElementType::I64, true),
-        ("i1_little", ElementType::I64, true),
-        ("u8_little", ElementType::I64, false),
-        ("u4_little", ElementType::I64, false),
-        ("u2_little", ElementType::I64, false),
-        ("u1_little", ElementType::U8, false),
+        ("f4_little", DType::F32, true),
+        ("f4_big", DType::F32, true),
+        ("f8_little", DType::F32, true),
+        ("f2_little", DType::F32, true),
+        ("version_2", DType::F32, true),
+        ("i8_little", DType::I64, true),
+        ("i8_big", DType::I64, true),
+        ("i4_little", DType::I64, true),
+        ("i2_little", DType::I64, true),
+        ("i1_little", DType::I64, true),
+        ("u8_little", DType::I64, false),
+        ("u4_little", DType::I64, false),
+        ("u2_little", DType::I64, false),
+        ("u1_little", DType::U8, false),
     ] {
         let data = ArrayFiles::npy(name, [("x", file(&format!("{name}.npy")))]).unwrap();
         assert_eq!(data.len(), 4, "{name}");
@@ -74,7 +74,7 @@ fn archives_and_safetensors_give_the_same_samples() {
             let sample = data.sample(index).unwrap();
             assert_eq!(
                 *sample.require("x").unwrap(),
-                expected(ElementType::F32, true, index)
+                expected(DType::F32, true, index)
             );
             assert_eq!(
                 sample.require("y").unwrap().as_i64(),
@@ -119,7 +119,7 @@ fn a_loader_stacks_arrays_as_they_are_described() {
     let open = || ArrayFiles::npy("one", [("x", file("u1_little.npy"))]).unwrap();
     let error = open().describe("x", Field::as_image).unwrap_err();
     assert!(matches!(error, Error::Field { .. }), "{error}");
-    let error = open().describe("x", |_| Field::new("x", ElementType::F32, [3, 2]));
+    let error = open().describe("x", |_| Field::new("x", DType::F32, [3, 2]));
     assert!(matches!(error, Err(Error::Field { .. })));
     let error = open().describe("y", Field::sequence).unwrap_err();
     assert!(error.to_string().contains("there are: x"), "{error}");

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use spikelet_data::{
-    Column, Concat, Dataset, ElementType, Error, Events, Field, InMemory, Map, Subset, k_fold,
-    pack_bits, split, synthetic,
+    Column, Concat, DType, Dataset, Error, Events, Field, InMemory, Map, Subset, k_fold, pack_bits,
+    split, synthetic,
 };
 
 /// The labels 0 to `len` − 1.
 fn numbered(len: usize) -> Arc<InMemory> {
     let labels: Vec<i64> = (0..len as i64).collect();
-    let field = Field::new("labels", ElementType::I64, []);
+    let field = Field::new("labels", DType::I64, []);
     Arc::new(InMemory::new("numbered").with(field, labels).unwrap())
 }
 
@@ -39,14 +39,11 @@ fn every_type_is_kept_in_memory() {
     };
     let bits = [pack_bits(&[1_u8; 65], &[65]), pack_bits(&[0_u8; 65], &[65])].concat();
     let data = InMemory::new("types")
-        .with(
-            Field::new("bytes", ElementType::U8, [2]),
-            vec![1_u8, 2, 3, 4],
-        )
-        .and_then(|d| d.with(Field::new("bits", ElementType::Bits, [65]), bits))
+        .with(Field::new("bytes", DType::U8, [2]), vec![1_u8, 2, 3, 4])
+        .and_then(|d| d.with(Field::new("bits", DType::Bits, [65]), bits))
         .and_then(|d| d.with(Field::events("events"), vec![events(0), events(3)]))
         .and_then(|d| {
-            let field = Field::new("walk", ElementType::F32, [0])
+            let field = Field::new("walk", DType::F32, [0])
                 .variable_axis(0)
                 .pad(0.0);
             d.with_lengths(field, vec![1.0, 2.0, 3.0], &[1, 2])
@@ -81,7 +78,7 @@ fn every_type_is_kept_in_memory() {
 
 #[test]
 fn values_that_do_not_match_their_field_are_refused() {
-    let field = |shape: &[usize]| Field::new("x", ElementType::F32, shape.iter().copied());
+    let field = |shape: &[usize]| Field::new("x", DType::F32, shape.iter().copied());
     let refused = |field: Field, values: Column, expected: &str| {
         let error = InMemory::new("wrong").with(field, values).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
@@ -109,7 +106,7 @@ fn values_that_do_not_match_their_field_are_refused() {
     };
     refused(Field::events("x"), vec![uneven].into(), "different lengths");
     let two = InMemory::new("two").with(field(&[]), vec![0.0; 2]).unwrap();
-    let more = Field::new("y", ElementType::I64, []);
+    let more = Field::new("y", DType::I64, []);
     let error = two.clone().with(more, vec![1_i64; 3]).unwrap_err();
     assert!(
         error
@@ -122,7 +119,7 @@ fn values_that_do_not_match_their_field_are_refused() {
         Err(Error::Field { .. })
     ));
     for lengths in [&[1, 1][..], &[usize::MAX, 2], &[4]] {
-        let field = Field::new("x", ElementType::F32, [0, 1]).variable_axis(0);
+        let field = Field::new("x", DType::F32, [0, 1]).variable_axis(0);
         let error = InMemory::new("wrong").with_lengths(field, vec![0.0; 3], lengths);
         assert!(matches!(error, Err(Error::Column { .. })));
     }
@@ -172,7 +169,7 @@ fn digests_tell_data_sets_apart() {
     let subset = |indices: &[usize]| Subset::new(data.clone(), indices.to_vec()).unwrap();
     let named = InMemory::new("other")
         .with(
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
             (0..10).collect::<Vec<i64>>(),
         )
         .unwrap();

@@ -1,7 +1,7 @@
 //! The validation split: which images it takes.
 
 use crate::images::all_pixels;
-use spikelet_data::{Dataset, ElementType, Error, Field, InMemory, Split, image_shape, synthetic};
+use spikelet_data::{DType, Dataset, Error, Field, InMemory, Split, image_shape, synthetic};
 use std::sync::Arc;
 
 /// Training images whose one pixel is their number, up to 256.
@@ -114,13 +114,13 @@ fn a_digest_tells_any_two_data_sets_apart() {
 
 #[test]
 fn a_digest_is_that_of_the_data_however_often_they_were_asked_before() {
-    let labels = || Field::new("labels", ElementType::I64, []);
+    let labels = || Field::new("labels", DType::I64, []);
     let bare = InMemory::new("two").with(labels(), vec![0_i64, 1]).unwrap();
     let before = bare.digest().unwrap();
     assert_eq!(bare.digest().unwrap(), before);
     let named = bare.clone().classes("labels", vec!["a".into(), "b".into()]);
     assert_ne!(named.digest().unwrap(), before);
-    let more = Field::new("more", ElementType::I64, []);
+    let more = Field::new("more", DType::I64, []);
     let wider = bare.clone().with(more, vec![5_i64, 6]).unwrap();
     assert_ne!(wider.digest().unwrap(), before);
     assert_eq!(bare.clone(), bare);

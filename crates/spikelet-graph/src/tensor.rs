@@ -67,7 +67,7 @@ impl Tensor {
         };
         let n = ty.len();
         let data = match ty.dtype {
-            DType::F32 | DType::Bits => zeros(n, 0.0).map(Data::F32),
+            DType::F32 | DType::Bits | DType::U8 => zeros(n, 0.0).map(Data::F32),
             DType::F64 => zeros(n, 0.0).map(Data::F64),
             DType::F16 => zeros(n, f16::ZERO).map(Data::F16),
             DType::BF16 => zeros(n, bf16::ZERO).map(Data::BF16),
@@ -176,7 +176,7 @@ pub(crate) fn rounded(x: f64, dtype: DType) -> f64 {
     match dtype {
         DType::F16 => to_f16(x).to_f64(),
         DType::BF16 => to_bf16(x).to_f64(),
-        DType::F32 | DType::F64 | DType::I64 | DType::Bits => x,
+        DType::F32 | DType::F64 | DType::I64 | DType::Bits | DType::U8 => x,
     }
 }
 

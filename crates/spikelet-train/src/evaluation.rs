@@ -77,7 +77,7 @@ impl Step<'_> {
     /// at most 500. Sums over the batches are exact for metrics that count.
     ///
     /// ```
-    /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+    /// use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig};
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Step};
     /// use std::sync::Arc;
@@ -90,8 +90,8 @@ impl Step<'_> {
     /// .input("y", DType::F32, [1])
     /// .optimizer(Sgd::new(0.1));
     /// let data = InMemory::new("sums")
-    ///     .with(Field::new("x", ElementType::F32, [2]), vec![0.5; 2000])?
-    ///     .with(Field::new("y", ElementType::F32, [1]), vec![1.0; 1000])?;
+    ///     .with(Field::new("x", DType::F32, [2]), vec![0.5; 2000])?
+    ///     .with(Field::new("y", DType::F32, [1]), vec![1.0; 1000])?;
     /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let found = step.evaluate(&loader, &mut store)?;

@@ -2,7 +2,7 @@
 
 use super::{Normalization, Settings};
 use spikelet_core::{Error, Result};
-use spikelet_data::{Dataset, ElementType, Field, InMemory, StepShape, Unlabeled};
+use spikelet_data::{Dataset, Field, InMemory, StepShape, Unlabeled};
 use spikelet_graph::{DType, Tensor};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub fn given_inputs(
             values.extend_from_slice(&all[first..first + row]);
         }
     }
-    let field = Field::new("x", ElementType::F32, [&[*steps], step].concat()).sequence();
+    let field = Field::new("x", DType::F32, [&[*steps], step].concat()).sequence();
     let made = InMemory::new(name).with(field, values)?;
     Ok(match step_labels {
         None => Arc::new(made),

@@ -42,7 +42,7 @@ impl Step<'_> {
     /// otherwise multiply-accumulates, so that they do not depend on the batch size.
     ///
     /// ```
-    /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+    /// use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig};
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Step};
     /// use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Step<'_> {
     /// })
     /// .input("x", DType::F32, [2])
     /// .optimizer(Sgd::new(0.1));
-    /// let data = InMemory::new("ones").with(Field::new("x", ElementType::F32, [2]), vec![1.0_f32; 20])?;
+    /// let data = InMemory::new("ones").with(Field::new("x", DType::F32, [2]), vec![1.0_f32; 20])?;
     /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let counts = step.count_operations(&loader, &mut store)?;

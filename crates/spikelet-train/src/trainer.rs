@@ -56,8 +56,8 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 ///
 /// let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
 /// let recordings = InMemory::new("recordings")
-///     .with(Field::f32("x", [20, 2]).sequence(), values(100 * 40))?
-///     .with(Field::f32("y", [1]), values(100))?;
+///     .with(Field::new("x", DType::F32, [20, 2]).sequence(), values(100 * 40))?
+///     .with(Field::new("y", DType::F32, [1]), values(100))?;
 /// let data: Arc<dyn Dataset> = Arc::new(recordings);
 ///
 /// // A fifth of the samples validates.

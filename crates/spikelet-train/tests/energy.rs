@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 use spikelet_core::Result;
-use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};
+use spikelet_data::{ArrayFiles, DType, DataLoader, Dataset, Field, InMemory, LoaderConfig};
 use spikelet_graph::Tensor;
 use spikelet_nn::energy::{
     CostTable, Energy, Estimate, NetworkCounts, NeuroBench, NumberFormat, WeightReads,
@@ -189,7 +189,7 @@ impl Connections {
 
 /// A loader over the inputs of a case, and a store with the weights.
 fn known(case: &str) -> Result<(DataLoader, VarStore)> {
-    let x = Field::new("x", ElementType::F32, [T, 1, 8, 8]).sequence();
+    let x = Field::new("x", DType::F32, [T, 1, 8, 8]).sequence();
     let data = InMemory::new(case).with(x, inputs(case))?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
@@ -477,7 +477,7 @@ fn a_layer_is_multiply_accumulate_if_any_of_its_inputs_is_analog_whatever_the_ba
     let mut x = inputs("spikes");
     let last = x.len() - 1;
     x[last] = 0.5;
-    let field = Field::new("x", ElementType::F32, [T, 1, 8, 8]).sequence();
+    let field = Field::new("x", DType::F32, [T, 1, 8, 8]).sequence();
     let data = Arc::new(InMemory::new("mixed").with(field, x)?);
     let (_, mut store) = known("spikes")?;
     let loader = DataLoader::new(data, LoaderConfig::default())?;

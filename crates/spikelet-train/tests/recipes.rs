@@ -1,7 +1,7 @@
 //! The networks with recipes of their own, narrow, on the CPU: a few steps on one batch reduce the loss. Recipes of
 //! sequences train an epoch on generated data of their shape.
 
-use spikelet_data::{Batch, ElementType, Field, InMemory, Split};
+use spikelet_data::{Batch, DType, Field, InMemory, Split};
 use spikelet_nn::network::Network;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
@@ -123,7 +123,7 @@ fn generated(fields: &[Field], classes: &[String], samples: usize) -> Result<Arc
         }
     }
     let made = InMemory::new("generated")
-        .with(Field::new("x", ElementType::U8, shape).sequence(), values)?
+        .with(Field::new("x", DType::U8, shape).sequence(), values)?
         .with(labels.clone(), classes_of)?;
     Ok(Arc::new(made.classes("labels", names)))
 }

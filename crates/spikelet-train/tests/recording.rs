@@ -2,7 +2,7 @@
 
 use spikelet_core::{Error, Result};
 use spikelet_data::{
-    ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig, synthetic,
+    ArrayFiles, DType, DataLoader, Dataset, Field, InMemory, LoaderConfig, synthetic,
 };
 use spikelet_graph::Tensor;
 use spikelet_nn::layer::RadLif;
@@ -53,10 +53,10 @@ fn known() -> Result<(DataLoader, VarStore)> {
     let labels: Vec<i64> = (0..N).map(|k| (k % CLASSES) as i64).collect();
     let data = InMemory::new("eighths")
         .with(
-            Field::new("x", ElementType::F32, [INPUTS]),
+            Field::new("x", DType::F32, [INPUTS]),
             f32s(&eighths(N * INPUTS, 3)),
         )?
-        .with(Field::new("labels", ElementType::I64, []), labels)?;
+        .with(Field::new("labels", DType::I64, []), labels)?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     step().compile_eval(&mut store)?;
@@ -472,7 +472,7 @@ fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
     .sequence("x", DType::F32, [T, INPUTS])
     .optimizer(Sgd::new(0.1));
     let x = f32s(&eighths(T * INPUTS, 3));
-    let field = Field::new("x", ElementType::F32, [T, INPUTS]).sequence();
+    let field = Field::new("x", DType::F32, [T, INPUTS]).sequence();
     let data = InMemory::new("one").with(field, x.clone())?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use spikelet_data::{
-    Augment, Dataset, DropBins, ElementType, Field, InMemory, Split, TimeShift, Unlabeled,
+    Augment, DType, Dataset, DropBins, Field, InMemory, Split, TimeShift, Unlabeled,
 };
 use spikelet_nn::layer::{RadLif, SparchReadout, TimeDistributed};
 use spikelet_nn::prelude::*;
@@ -28,9 +28,9 @@ fn sequences(samples: usize, shift: usize) -> Arc<dyn Dataset> {
         }
         labels.push(class as i64);
     }
-    let x_field = Field::new("x", ElementType::U8, [4, 3]).sequence();
+    let x_field = Field::new("x", DType::U8, [4, 3]).sequence();
     let data = InMemory::new("steps").with(x_field, x);
-    let data = data.and_then(|data| data.with(Field::new("labels", ElementType::I64, []), labels));
+    let data = data.and_then(|data| data.with(Field::new("labels", DType::I64, []), labels));
     let data = data.expect("the sizes are right");
     Arc::new(data.classes("labels", ["a", "b", "c"].map(String::from).into()))
 }
@@ -155,7 +155,7 @@ fn labeled() -> Split {
         .flat_map(|&class| one_hot(class))
         .collect();
     let data = InMemory::new("labeled")
-        .with(Field::new("x", ElementType::F32, [4, 3]).sequence(), x)
+        .with(Field::new("x", DType::F32, [4, 3]).sequence(), x)
         .and_then(|data| data.with(Field::step_labels(4, EACH_STEP), labels));
     let data = Arc::new(data.expect("the sizes are right"));
     Split::new(data.clone(), data)

@@ -1,7 +1,7 @@
 //! The monitor of synaptic operations against the counts of operations.
 
 use spikelet_core::Result;
-use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, synthetic};
+use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig, synthetic};
 use spikelet_expr::Expr;
 use spikelet_graph::Tensor;
 use spikelet_nn::energy::NetworkCounts;
@@ -174,7 +174,7 @@ fn a_layer_that_runs_twice_has_the_sum() -> Result<()> {
     .input("x", DType::F32, [6])
     .optimizer(Sgd::new(0.1));
     let x = (0..60).map(|k| (k % 7) as f32 - 3.0).collect::<Vec<_>>();
-    let field = Field::new("x", ElementType::F32, [6]);
+    let field = Field::new("x", DType::F32, [6]);
     let data = InMemory::new("numbers").with(field, x)?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
@@ -199,7 +199,7 @@ fn of_ones(inputs: usize, outputs: usize, samples: usize, steps: usize) -> Resul
     .input("x", DType::F32, [inputs])
     .optimizer(Sgd::new(0.1))
     .monitor(Monitor::SynapticOperations, "fc");
-    let field = Field::new("x", ElementType::F32, [inputs]);
+    let field = Field::new("x", DType::F32, [inputs]);
     let data = InMemory::new("ones").with(field, vec![1.0_f32; samples * inputs])?;
     let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);

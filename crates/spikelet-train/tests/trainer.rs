@@ -2,7 +2,7 @@
 //! earlier format.
 
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Split, synthetic};
+use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig, Split, synthetic};
 use spikelet_nn::tensors::TensorFile;
 use spikelet_train::prelude::*;
 use spikelet_train::{
@@ -187,8 +187,8 @@ fn firing_rates_are_measured_beside_the_training_which_keeps_its_bits() -> Resul
 #[test]
 fn data_that_is_not_images_of_classes_is_refused() -> Result<()> {
     let table = InMemory::new("table")
-        .with(Field::new("x", ElementType::F32, [4]), vec![0.5; 400])?
-        .with(Field::new("labels", ElementType::I64, []), vec![1_i64; 100])?;
+        .with(Field::new("x", DType::F32, [4]), vec![0.5; 400])?
+        .with(Field::new("labels", DType::I64, []), vec![1_i64; 100])?;
     let config = LoaderConfig {
         batch_size: 16,
         ..LoaderConfig::default()

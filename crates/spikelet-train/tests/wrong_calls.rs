@@ -99,13 +99,17 @@ fn wrong_calls_are_answered_with_what_to_do() {
         .folder(at("run"))
         .fit(&digits())
         .expect("a run");
-    let values = || InMemory::new("values").with(Field::f32("x", [4]), vec![0.5; 400]);
-    let events =
-        || InMemory::new("lengths").with(Field::f32("x", [4]).variable_axis(0), vec![0.5; 64]);
+    let values = || InMemory::new("values").with(Field::new("x", DType::F32, [4]), vec![0.5; 400]);
+    let events = || {
+        InMemory::new("lengths").with(
+            Field::new("x", DType::F32, [4]).variable_axis(0),
+            vec![0.5; 64],
+        )
+    };
     let sequences = || {
-        let x = Field::f32("x", [3, 4]).sequence();
+        let x = Field::new("x", DType::F32, [3, 4]).sequence();
         let made = InMemory::new("walks").with(x, vec![0.5; 32 * 12])?;
-        made.with(Field::i64("labels", []), vec![1_i64; 32])
+        made.with(Field::new("labels", DType::I64, []), vec![1_i64; 32])
     };
     let rates = |pattern: &str| {
         let bounds = RateBounds {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The type of the elements of a [`Tensor`](crate::Tensor).
+/// The type of the elements of a [`Tensor`](crate::Tensor) of a file: all types that NIR graphs and files with weights hold,
+/// most of which no graph computes with. The types of fields, inputs and tensors of a program are `spikelet_graph::DType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Dtype {

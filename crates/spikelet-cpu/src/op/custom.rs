@@ -41,7 +41,7 @@ impl Kernel for CustomKernel {
                         $((ViewMut::$variant(y), _) => HostTensorMut::$variant(y),)*
                         // A tensor without elements for a result that nothing reads.
                         $((ViewMut::Unused, DType::$variant) => HostTensorMut::$variant(&mut []),)*
-                        (ViewMut::Bits(_), _) | (_, DType::Bits) => {
+                        (ViewMut::Bits(_), _) | (_, DType::Bits | DType::U8) => {
                             return Err(BIT_PACKED.to_string());
                         }
                     });

@@ -24,11 +24,12 @@ use spikelet_events::synthetic::SyntheticSet;
 use spikelet_events::{
     EventSet, Options, Sensor, Split as PartOfSet, recording_folder, recording_list,
 };
+use spikelet_expr::DType;
 use spikelet_schema::Member;
 
 use crate::device_frames::DeviceFrames;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::{DataOptions, NamedDataset, Origin};
 use crate::progress::{ItemBar, Progress};
 use crate::sequence_files::folders;
@@ -156,15 +157,15 @@ impl NamedDataset for EventRecordings {
         let rule = self.rule(&options.frames)?;
         let steps = rule.steps().unwrap_or(options.time_steps);
         let varies = rule.steps().is_none();
-        let labels = Field::new("labels", ElementType::I64, []);
+        let labels = Field::new("labels", DType::I64, []);
         let x = match given_sensor(&options.frames).or(self.sensor()) {
             Some(sensor) => {
                 let maker = FrameMaker::new(&options.frames, rule, sensor, options.time_steps);
                 let shape = [&[maker.steps], maker.step_shape()?.sizes()].concat();
-                Field::new("x", ElementType::F32, shape)
+                Field::new("x", DType::F32, shape)
             }
             None => (1..=3).fold(
-                Field::new("x", ElementType::F32, [steps, 1, 1, 1]),
+                Field::new("x", DType::F32, [steps, 1, 1, 1]),
                 Field::variable_axis,
             ),
         };

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use spikelet_events::EventRandom;
+use spikelet_expr::DType;
 
 use super::maker::{Changes, FrameMaker};
 use super::recordings::Recordings;
@@ -14,7 +15,7 @@ use crate::dataset::{Dataset, check_index};
 use crate::device_frames::DeviceFrames;
 use crate::digest::Parts;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{Sample, SampleTensor};
 use crate::sample_random::SampleRandom;
 use crate::step_shape::StepShape;
@@ -88,18 +89,18 @@ impl Dataset for EventFrames {
     }
 
     fn fields(&self) -> Vec<Field> {
-        let labels = Field::new("labels", ElementType::I64, []);
+        let labels = Field::new("labels", DType::I64, []);
         if let Some(frames) = &self.device {
             let events = Field {
                 device_frames: Some(*frames),
-                ..Field::new("events", ElementType::I64, [frames.events]).pad(-1.0)
+                ..Field::new("events", DType::I64, [frames.events]).pad(-1.0)
             };
-            let length = Field::new(X_LENGTH, ElementType::I64, []);
+            let length = Field::new(X_LENGTH, DType::I64, []);
             let length = self.maker.varies().then_some(length);
             return [events].into_iter().chain(length).chain([labels]).collect();
         }
         let shape = [&[self.maker.steps], self.shape.sizes()].concat();
-        let x = Field::new("x", ElementType::F32, shape).sequence();
+        let x = Field::new("x", DType::F32, shape).sequence();
         let x = if self.maker.varies() { x.pad(0.0) } else { x };
         vec![x, labels]
     }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use spikelet_expr::DType;
+
 use super::{NAME, digits};
 use crate::encode::pcm16;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sets::InMemory;
 
 /// The audio of all clips, with digit, speaker and take, in the order of takes, speakers and digits.
@@ -91,7 +93,7 @@ impl Clips {
             .windows(2)
             .map(|ends| ends[1] - ends[0])
             .collect();
-        let field = Field::new("audio", ElementType::F32, [0]);
+        let field = Field::new("audio", DType::F32, [0]);
         let field = field.sequence().variable_axis(0).pad(0.0);
         let data = InMemory::new(NAME).with_lengths(field, audio, &lengths)?;
         with_labels(
@@ -109,7 +111,7 @@ pub(super) fn with_labels(
     speaker_names: Vec<String>,
 ) -> Result<InMemory> {
     let numbers = |values: &[u8]| values.iter().map(|&v| i64::from(v)).collect::<Vec<i64>>();
-    let field = |name: &str| Field::new(name, ElementType::I64, []);
+    let field = |name: &str| Field::new(name, DType::I64, []);
     Ok(data
         .with(field("labels"), numbers(labels))?
         .with(field("speaker"), numbers(speakers))?

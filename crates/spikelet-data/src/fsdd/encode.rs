@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use spikelet_expr::DType;
+
 use super::clips::with_labels;
 use super::{CHANNELS, Clips, NAME, STEPS, wav};
 use crate::derived;
 use crate::digest::Parts;
 use crate::encode::{Bins, Cochlea, CochleaConfig, pcm16};
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::parallel;
 use crate::progress::{ItemBar, Progress};
 use crate::sets::InMemory;
@@ -63,7 +65,7 @@ pub(super) fn encode(clips: &Clips, cache: &Path, progress: Progress) -> Result<
             spikes
         }
     };
-    let field = Field::new("x", ElementType::U8, [STEPS, CHANNELS]).sequence();
+    let field = Field::new("x", DType::U8, [STEPS, CHANNELS]).sequence();
     let data = InMemory::new(NAME).with(field, spikes)?;
     let labels = [&clips.labels[..], &clips.speakers, &clips.takes];
     with_labels(data, labels, clips.speaker_names.clone())

@@ -29,9 +29,10 @@ mod wav;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use spikelet_expr::DType;
+
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::field::ElementType;
 use crate::named::Origin;
 use crate::progress::Progress;
 use crate::sequence_files::{SampleFiles, SequenceFiles, find_file, folders};
@@ -45,7 +46,7 @@ pub(crate) const ENTRY: SequenceFiles = SequenceFiles {
     summary: "Spoken digits by six speakers, as spikes of 140 channels",
     title: NAME,
     origin: Origin::Files,
-    element: ElementType::U8,
+    dtype: DType::U8,
     shape: [STEPS, CHANNELS],
     unlabeled: None,
     classes: digits,

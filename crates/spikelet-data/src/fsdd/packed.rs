@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use spikelet_expr::DType;
+
 use super::clips::with_labels;
 use super::{CHANNELS, Clips, NAME, SPEAKERS, STEPS};
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::SampleTensor;
 use crate::sequence_files::wrong_arrays;
 use crate::sets::{InMemory, read_arrays};
@@ -16,7 +18,7 @@ fn numbers(path: &Path, name: &str, tensor: &SampleTensor<'_>, limit: usize) -> 
     let Some(values) = values else {
         let problem = format!(
             "`{name}` is {} of shape {:?}; u8 [clips] is expected",
-            tensor.element(),
+            tensor.type_name(),
             tensor.shape
         );
         return Err(wrong_arrays(path, problem));
@@ -94,12 +96,12 @@ pub(super) fn read_bins(path: &Path) -> Result<InMemory> {
         let problem = format!(
             "`X` is {} of shape {:?}; u8 [{clips}, {STEPS}, {CHANNELS}] is expected, and \
                                `speaker` and `take` of {clips} clips",
-            x.element(),
+            x.type_name(),
             x.shape
         );
         return Err(wrong_arrays(path, problem));
     };
-    let field = Field::new("x", ElementType::U8, [STEPS, CHANNELS]).sequence();
+    let field = Field::new("x", DType::U8, [STEPS, CHANNELS]).sequence();
     let data = InMemory::new(NAME).with(field, bins)?;
     with_labels(data, [&labels, &speakers, &takes], speaker_names())
 }

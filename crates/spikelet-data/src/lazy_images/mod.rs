@@ -9,9 +9,11 @@ pub use synthetic_images::SyntheticImages;
 
 use std::path::Path;
 
+use spikelet_expr::DType;
+
 use crate::augment::Augment;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::{DataOptions, NamedDataset, Origin};
 use crate::split::Split;
 
@@ -95,7 +97,7 @@ impl NamedDataset for LazyImages {
     fn fields(&self, options: &DataOptions) -> Result<Vec<Field>> {
         Ok(vec![
             Field::image("images", options.image),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
         ])
     }
 

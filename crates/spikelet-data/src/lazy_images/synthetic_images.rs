@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use spikelet_expr::DType;
 use spikelet_random::{Generator, Stream};
 
 use super::LazyImages;
@@ -10,7 +11,7 @@ use crate::augment::Normalize;
 use crate::dataset::{Dataset, check_index};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::{DataOptions, NamedDataset};
 use crate::sample::{Sample, SampleTensor};
 use crate::split::Split;
@@ -117,7 +118,7 @@ impl Dataset for SyntheticImages {
     fn fields(&self) -> Vec<Field> {
         vec![
             Field::image("images", self.shape),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
         ]
     }
 

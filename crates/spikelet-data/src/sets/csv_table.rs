@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use csv::{Position, ReaderBuilder, StringRecord};
+use spikelet_expr::DType;
 
 use super::{Column, InMemory};
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 
 /// How the columns of a field become its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,14 +243,14 @@ fn add(data: InMemory, selection: &Selection, values: Parsed) -> Result<InMemory
         Kind::Label | Kind::Classes => Vec::new(),
     };
     let (element, column, classes): (_, Column, _) = match values {
-        Parsed::F32(values) => (ElementType::F32, values.into(), None),
-        Parsed::I64(values) => (ElementType::I64, values.into(), None),
+        Parsed::F32(values) => (DType::F32, values.into(), None),
+        Parsed::I64(values) => (DType::I64, values.into(), None),
         Parsed::Classes(values) => {
             let classes: BTreeSet<&String> = values.iter().collect();
             let index: BTreeMap<&String, i64> = classes.iter().copied().zip(0..).collect();
             let labels: Vec<i64> = values.iter().map(|value| index[value]).collect();
             let classes = classes.into_iter().cloned().collect();
-            (ElementType::I64, labels.into(), Some(classes))
+            (DType::I64, labels.into(), Some(classes))
         }
     };
     let data = data.with(Field::new(name, element, shape), column)?;

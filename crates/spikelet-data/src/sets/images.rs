@@ -1,8 +1,10 @@
 //! Labeled images in memory.
 
+use spikelet_expr::DType;
+
 use super::InMemory;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 
 impl InMemory {
     /// Labeled images: the field `images`, one byte per channel and pixel, and the field `labels`. `pixels` are row-major
@@ -61,7 +63,7 @@ impl InMemory {
         let labels: Vec<i64> = labels.into_iter().map(i64::from).collect();
         let data = Self::new(dataset)
             .with(Field::image("images", shape), pixels)?
-            .with(Field::new("labels", ElementType::I64, []), labels)?;
+            .with(Field::new("labels", DType::I64, []), labels)?;
         Ok(data.classes("labels", classes))
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use spikelet_expr::DType;
+
 use crate::bits::bit_words;
 use crate::collate::check_fields;
 use crate::dataset::{Dataset, check_index, first_labels};
 use crate::digest::{Once, Parts};
 use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::field::{ElementType, Field};
+use crate::field::{Field, type_name};
 use crate::sample::{Sample, SampleTensor, Values};
 
 /// The values of a field for all samples, one sample after the other.
@@ -28,14 +30,14 @@ pub enum Column {
 }
 
 impl Column {
-    fn element(&self) -> ElementType {
-        match self {
-            Self::U8(_) => ElementType::U8,
-            Self::I64(_) => ElementType::I64,
-            Self::F32(_) => ElementType::F32,
-            Self::Bits(_) => ElementType::Bits,
-            Self::Events(_) => ElementType::Events,
-        }
+    fn dtype(&self) -> Option<DType> {
+        Some(match self {
+            Self::U8(_) => DType::U8,
+            Self::I64(_) => DType::I64,
+            Self::F32(_) => DType::F32,
+            Self::Bits(_) => DType::Bits,
+            Self::Events(_) => return None,
+        })
     }
 
     fn len(&self) -> usize {
@@ -85,13 +87,13 @@ enum Places {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+/// use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig};
 ///
 /// // Three recordings of 2 time steps and 2 channels, with two targets each.
 /// let data = InMemory::new("recordings")
-///     .with(Field::new("x", ElementType::F32, [2, 2]).sequence(), (0..12).map(|v| v as f32).collect::<Vec<_>>())?
-///     .with(Field::new("position", ElementType::F32, [1]), vec![0.5, 1.5, 2.5])?
-///     .with(Field::new("labels", ElementType::I64, []), vec![0_i64, 1, 0])?;
+///     .with(Field::new("x", DType::F32, [2, 2]).sequence(), (0..12).map(|v| v as f32).collect::<Vec<_>>())?
+///     .with(Field::new("position", DType::F32, [1]), vec![0.5, 1.5, 2.5])?
+///     .with(Field::new("labels", DType::I64, []), vec![0_i64, 1, 0])?;
 ///
 /// let config = LoaderConfig { batch_size: 3, shuffle: false, ..LoaderConfig::default() };
 /// let batch = DataLoader::new(Arc::new(data), config)?.epoch(0, 0).next().expect("an epoch has a batch")?;
@@ -132,24 +134,24 @@ impl InMemory {
     /// [`Error::Field`].
     pub fn with(self, field: Field, values: impl Into<Column>) -> Result<Self> {
         let values = values.into();
-        let each = match field.element {
-            ElementType::Events => Some(1),
-            _ => field
+        let each = match field.events {
+            true => Some(1),
+            false => field
                 .shape
                 .iter()
                 .copied()
                 .collect::<Option<Vec<usize>>>()
                 .and_then(|shape| {
                     let mut sizes = shape.iter();
-                    match field.element {
-                        ElementType::Bits => bit_words(&shape),
+                    match field.dtype {
+                        DType::Bits => bit_words(&shape),
                         _ => sizes.try_fold(1_usize, |n, &size| n.checked_mul(size)),
                     }
                 }),
         };
         let problem = match each {
-            _ if values.element() != field.element => {
-                format!("values of type {} were given", values.element())
+            _ if values.dtype() != field.tensor_dtype() => {
+                format!("values of type {} were given", type_name(values.dtype()))
             }
             None | Some(0) => {
                 "all sizes must be known and at least 1; give samples of different lengths to \
@@ -174,9 +176,9 @@ impl InMemory {
     /// these sizes.
     ///
     /// ```
-    /// use spikelet_data::{Dataset, ElementType, Field, InMemory};
+    /// use spikelet_data::{DType, Dataset, Field, InMemory};
     ///
-    /// let field = Field::new("x", ElementType::F32, [0, 2]).sequence().variable_axis(0).pad(0.0);
+    /// let field = Field::new("x", DType::F32, [0, 2]).sequence().variable_axis(0).pad(0.0);
     /// let data = InMemory::new("walks").with_lengths(field, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1, 2])?;
     /// assert_eq!(data.sample(1)?.require("x")?.as_f32(), Some(&[3.0, 4.0, 5.0, 6.0][..]));
     /// # Ok::<(), spikelet_data::Error>(())
@@ -192,20 +194,20 @@ impl InMemory {
     ) -> Result<Self> {
         let values = values.into();
         let row = match field.shape.split_first() {
-            Some((None, rest)) if field.element != ElementType::Events => {
+            Some((None, rest)) if !field.events => {
                 rest.iter().copied().collect::<Option<Vec<usize>>>()
             }
             _ => None,
         };
-        let each = row.and_then(|row| match (field.element, row.is_empty()) {
+        let each = row.and_then(|row| match (field.dtype, row.is_empty()) {
             // The rows of bits are padded to whole words: the variable axis must not be the last one.
-            (ElementType::Bits, true) => None,
-            (ElementType::Bits, false) => bit_words(&row),
+            (DType::Bits, true) => None,
+            (DType::Bits, false) => bit_words(&row),
             _ => row.iter().try_fold(1_usize, |n, &size| n.checked_mul(size)),
         });
         let problem = match each {
-            _ if values.element() != field.element => {
-                format!("values of type {} were given", values.element())
+            _ if values.dtype() != field.tensor_dtype() => {
+                format!("values of type {} were given", type_name(values.dtype()))
             }
             None => "axis 0 must be the only variable axis, and not the last one of bits; use \
                      `Field::variable_axis(0)`"

@@ -16,15 +16,15 @@ type Function = dyn Fn(&mut Sample<'_>) -> Result<()> + Send + Sync;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use spikelet_data::{Dataset, ElementType, Field, InMemory, Map, SampleTensor};
+/// use spikelet_data::{DType, Dataset, Field, InMemory, Map, SampleTensor};
 ///
-/// let data = InMemory::new("values").with(Field::new("x", ElementType::F32, []), vec![1.0, 2.0])?;
+/// let data = InMemory::new("values").with(Field::new("x", DType::F32, []), vec![1.0, 2.0])?;
 /// let squares = Map::new(Arc::new(data), "with squares", |sample| {
 ///     let x = sample.require("x")?.as_f32().unwrap_or_default().to_vec();
 ///     sample.insert("square", SampleTensor::f32(&[], vec![x[0] * x[0]]));
 ///     Ok(())
 /// })
-/// .add_field(Field::new("square", ElementType::F32, []));
+/// .add_field(Field::new("square", DType::F32, []));
 /// assert_eq!(squares.sample(1)?.require("square")?.as_f32(), Some(&[4.0][..]));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```

@@ -5,8 +5,10 @@ mod record_files;
 
 use std::path::{Path, PathBuf};
 
+use spikelet_expr::DType;
+
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::{DataOptions, NamedDataset};
 #[cfg(feature = "download")]
 use crate::progress::Progress;
@@ -81,7 +83,7 @@ impl NamedDataset for ImageFiles {
     fn fields(&self, _: &DataOptions) -> Result<Vec<Field>> {
         Ok(vec![
             Field::image("images", (self.source)().shape),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
         ])
     }
 

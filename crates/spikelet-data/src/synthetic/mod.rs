@@ -8,12 +8,13 @@
 mod pen;
 mod skeleton;
 
+use spikelet_expr::DType;
 use spikelet_random::{Generator, Stream};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::named::{DataOptions, NamedDataset, Origin};
 use crate::parallel;
 use crate::sets::InMemory;
@@ -117,7 +118,7 @@ impl NamedDataset for Digits {
     fn fields(&self, _: &DataOptions) -> Result<Vec<Field>> {
         Ok(vec![
             Field::image("images", SHAPE),
-            Field::new("labels", ElementType::I64, []),
+            Field::new("labels", DType::I64, []),
         ])
     }
 
@@ -152,7 +153,7 @@ fn part(seed: u64, streams: Streams, len: usize) -> InMemory {
         write_digit(labels[index] as usize, random, image);
     });
     let data = InMemory::new(TITLE).with(Field::image("images", SHAPE), images);
-    let data = data.and_then(|data| data.with(Field::new("labels", ElementType::I64, []), labels));
+    let data = data.and_then(|data| data.with(Field::new("labels", DType::I64, []), labels));
     data.expect("there are as many labels as images")
         .classes("labels", classes())
 }

@@ -26,18 +26,18 @@ impl Dataset for Mixed {
     }
 
     fn fields(&self) -> Vec<Field> {
-        let mut video = Field::new("video", ElementType::U8, [3, 1, 4, 6]).sequence();
+        let mut video = Field::new("video", DType::U8, [3, 1, 4, 6]).sequence();
         video.image = true;
         vec![
             video,
-            Field::new("walk", ElementType::F32, [5, 2])
+            Field::new("walk", DType::F32, [5, 2])
                 .sequence()
                 .pad(-1.0)
                 .variable_axis(0),
-            Field::new("raster", ElementType::Bits, [4, 70]).sequence(),
+            Field::new("raster", DType::Bits, [4, 70]).sequence(),
             Field::events("events"),
-            Field::new("labels", ElementType::I64, []),
-            Field::new("position", ElementType::F32, [2]),
+            Field::new("labels", DType::I64, []),
+            Field::new("position", DType::F32, [2]),
         ]
     }
 
@@ -109,7 +109,7 @@ impl BatchTransform for Weights {
     }
 
     fn fields(&self, mut fields: Vec<Field>) -> Result<Vec<Field>> {
-        fields.push(Field::new("weights", ElementType::F32, []));
+        fields.push(Field::new("weights", DType::F32, []));
         Ok(fields)
     }
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use spikelet_data::{
-    Augment, Batch, BatchValues, DataLoader, Dataset, ElementType, Error, Field, InMemory,
-    LoaderConfig, Result, Sample, SampleRandom, SampleTensor, Shard, TensorError, Values,
-    WeightedSampling, unpack_bits,
+    Augment, Batch, BatchValues, DType, DataLoader, Dataset, Error, Field, InMemory, LoaderConfig,
+    Result, Sample, SampleRandom, SampleTensor, Shard, TensorError, Values, WeightedSampling,
+    unpack_bits,
 };
 
 #[test]
@@ -182,7 +182,7 @@ fn shorter_samples_are_padded_and_their_lengths_kept() {
 
 #[test]
 fn padding_fills_every_axis_to_a_fixed_size() {
-    let field = Field::new("x", ElementType::I64, [3, 2]).pad(9.0);
+    let field = Field::new("x", DType::I64, [3, 2]).pad(9.0);
     #[derive(Debug)]
     struct Sizes(Field);
     impl Dataset for Sizes {
@@ -226,7 +226,7 @@ fn padding_fills_every_axis_to_a_fixed_size() {
         [1, 9, 2, 9, 9, 9, 3, 4, 5, 6, 7, 8]
     );
     // A sample that is too large, and samples of different sizes without a pad value.
-    let small = Field::new("x", ElementType::I64, [2, 2]).pad(0.0);
+    let small = Field::new("x", DType::I64, [2, 2]).pad(0.0);
     let mut unpadded = field.variable_axis(0).variable_axis(1);
     unpadded.pad = None;
     for field in [small, unpadded] {
@@ -263,7 +263,7 @@ fn samples_that_are_not_as_described_are_errors() {
             Ok([0; 32])
         }
     }
-    let field = Field::new("x", ElementType::F32, [2]);
+    let field = Field::new("x", DType::F32, [2]);
     let error = |sample: Sample<'static>| {
         let data = Wrong(field.clone(), sample);
         let loader = DataLoader::new(Arc::new(data), LoaderConfig::default()).unwrap();
@@ -291,25 +291,26 @@ fn samples_that_are_not_as_described_are_errors() {
 
 #[test]
 fn fields_that_cannot_be_stacked_are_refused() {
-    let f32 = |shape: &[usize]| Field::new("x", ElementType::F32, shape.iter().copied());
+    let f32 = |shape: &[usize]| Field::new("x", DType::F32, shape.iter().copied());
     let mut image = f32(&[1, 2, 2]);
     image.image = true;
-    let length = Field::new("x_length", ElementType::I64, []);
-    let cases: [(Vec<Field>, &str); 8] = [
+    let length = Field::new("x_length", DType::I64, []);
+    let cases: [(Vec<Field>, &str); 9] = [
         (vec![f32(&[]), f32(&[])], "unique"),
         (vec![f32(&[2]).pad(0.0), length], "unique"),
         (vec![image], "u8 of 3 axes"),
         (vec![f32(&[]).sequence()], "time axis"),
         (
-            vec![Field::new("x", ElementType::Bits, [4]).sequence()],
+            vec![Field::new("x", DType::Bits, [4]).sequence()],
             "one more",
         ),
         (vec![f32(&[]).pad(0.0)], "no axis to pad"),
-        (
-            vec![Field::new("x", ElementType::U8, [2]).pad(0.5)],
-            "pad value",
-        ),
+        (vec![Field::new("x", DType::U8, [2]).pad(0.5)], "pad value"),
         (vec![Field::events("x").sequence()], "neither a sequence"),
+        (
+            vec![Field::new("x", DType::BF16, [2])],
+            "u8, i64, f32 and bits",
+        ),
     ];
     #[derive(Debug)]
     struct Fields(Vec<Field>);
@@ -345,7 +346,7 @@ fn fields_that_cannot_be_stacked_are_refused() {
 fn weighted_sampling_draws_by_the_weights_and_resumes() {
     let labels: Vec<i64> = (0..10).collect();
     let data = InMemory::new("ten")
-        .with(Field::new("labels", ElementType::I64, []), labels)
+        .with(Field::new("labels", DType::I64, []), labels)
         .unwrap();
     let data = Arc::new(data);
     let weights = [0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 0.0];
@@ -444,7 +445,7 @@ fn random_numbers_of_a_transform_are_its_own() {
 fn samples_in_memory_are_copied_only_into_the_batch() {
     let values: Vec<f32> = (0..60).map(|v| v as f32).collect();
     let data = InMemory::new("borrowed")
-        .with(Field::new("x", ElementType::F32, [6]), values)
+        .with(Field::new("x", DType::F32, [6]), values)
         .unwrap();
     let sample = data.sample(3).unwrap();
     let tensor = sample.require("x").unwrap();

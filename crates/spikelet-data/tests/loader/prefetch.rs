@@ -2,7 +2,7 @@
 
 use super::mixed::{Jitter, Weights, all, config, loader, mixed};
 use spikelet_data::{
-    DataLoader, Dataset, ElementType, Field, LoaderConfig, Result, Sample, SampleTensor,
+    DType, DataLoader, Dataset, Field, LoaderConfig, Result, Sample, SampleTensor,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ impl Dataset for Recorded {
         80
     }
     fn fields(&self) -> Vec<Field> {
-        vec![Field::new("x", ElementType::F32, [256])]
+        vec![Field::new("x", DType::F32, [256])]
     }
     fn sample(&self, index: usize) -> Result<Sample<'_>> {
         self.0.fetch_max(index, Ordering::SeqCst);

@@ -64,6 +64,17 @@ fn the_refusal_names_the_input_and_its_type() {
 }
 
 #[test]
+fn the_bytes_of_data_sets_are_no_tensor_of_a_graph() {
+    let error = error(|t| drop(t.input("x", DType::U8, [4]).relu()));
+    assert!(
+        matches!(&error, Error::Shape { operation, problem, .. }
+            if operation == "input `x`" && problem.contains("data sets")),
+        "{error}"
+    );
+    assert!(Tensor::zeros(&TensorType::new(DType::U8, [4])).is_err());
+}
+
+#[test]
 fn windows_of_any_size_are_refused_rather_than_wrap() {
     let most = usize::MAX;
     for (padding, dilation, stride) in [

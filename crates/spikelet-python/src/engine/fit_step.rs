@@ -10,7 +10,7 @@ use super::step::arrays;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use spikelet::data::{Column, DataLoader, ElementType, Field, InMemory, LoaderConfig};
+use spikelet::data::{Column, DType, DataLoader, Field, InMemory, LoaderConfig};
 use spikelet::document::Document;
 use spikelet::network::Network;
 use spikelet::train::experiment::Experiment;
@@ -36,8 +36,8 @@ fn samples(inputs: &[Value], given: &Bound<'_, PyDict>) -> PyResult<Arc<InMemory
         };
         let shape = shape.to_vec();
         let (element, column) = match array.values {
-            Values::F32(values) => (ElementType::F32, Column::F32(values)),
-            Values::I64(values) => (ElementType::I64, Column::I64(values)),
+            Values::F32(values) => (DType::F32, Column::F32(values)),
+            Values::I64(values) => (DType::I64, Column::I64(values)),
             Values::U8(_) => return Err(invalid(name, "it has bytes", "give float32 or int64")),
         };
         let field = Field::new(name, element, shape);

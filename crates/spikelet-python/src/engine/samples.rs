@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use spikelet::data::{
-    DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig, Subset,
-    Values as SampleValues, unpack_bits,
+    DType, DataLoader, Dataset, Field, InMemory, LoaderConfig, Subset, Values as SampleValues,
+    unpack_bits,
 };
 use spikelet::train::SampleShape;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl PySamples {
         let fields = self.dataset.fields();
         let fields = fields.iter().map(|field| {
             json!({
-                "name": field.name, "element": field.element.to_string(), "shape": field.shape,
+                "name": field.name, "element": field.type_name(), "shape": field.shape,
                 "sequence": field.sequence, "image": field.image,
             })
         });
@@ -246,7 +246,7 @@ fn of_arrays(
                     spikelet::data::Column::U8(values),
                 ),
                 Values::F32(values) => (
-                    Field::new(IMAGES, ElementType::F32, image),
+                    Field::new(IMAGES, DType::F32, image),
                     spikelet::data::Column::F32(values),
                 ),
                 Values::I64(_) => return Err(not_numbers()),
@@ -265,7 +265,7 @@ fn of_arrays(
                 Values::I64(_) => return Err(not_numbers()),
             };
             (
-                Field::new(SEQUENCES, ElementType::F32, shape).sequence(),
+                Field::new(SEQUENCES, DType::F32, shape).sequence(),
                 spikelet::data::Column::F32(values),
             )
         }
@@ -273,7 +273,7 @@ fn of_arrays(
     let made = InMemory::new(name).with(field, column);
     let made = made.and_then(|made| {
         made.with(
-            Field::new(LABELS, ElementType::I64, []),
+            Field::new(LABELS, DType::I64, []),
             spikelet::data::Column::I64(labels),
         )
     });

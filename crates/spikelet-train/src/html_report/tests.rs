@@ -4,8 +4,7 @@ use super::*;
 use crate::metric::MetricValues;
 use crate::{FitReport, Goal, Loaders, Monitor, Outputs, Step, Trainer, metric};
 use serde_json::Value;
-use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Split, synthetic};
-use spikelet_graph::DType;
+use spikelet_data::{DType, DataLoader, Field, InMemory, LoaderConfig, Split, synthetic};
 use spikelet_nn::layer::*;
 use spikelet_nn::loss;
 use spikelet_nn::module::*;
@@ -272,7 +271,7 @@ fn a_run_that_failed_says_so() {
     .optimizer(crate::optim::Sgd::new(1e30));
     let values = InMemory::new("numbers");
     let values = values
-        .with(Field::new("x", ElementType::F32, [1]), vec![3.0; 64])
+        .with(Field::new("x", DType::F32, [1]), vec![3.0; 64])
         .expect("a field");
     let config = LoaderConfig {
         batch_size: 4,
@@ -348,8 +347,8 @@ fn a_step_of_ones_own_has_its_metrics_only() {
     .optimizer(crate::optim::Adam::new(1e-2));
     let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
     let data = InMemory::new(HOSTILE)
-        .with(Field::new("x", ElementType::F32, [2]), values(128))
-        .and_then(|data| data.with(Field::new("y", ElementType::F32, [1]), values(64)))
+        .with(Field::new("x", DType::F32, [2]), values(128))
+        .and_then(|data| data.with(Field::new("y", DType::F32, [1]), values(64)))
         .expect("fields");
     let config = LoaderConfig {
         batch_size: 8,

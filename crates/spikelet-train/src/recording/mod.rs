@@ -238,7 +238,7 @@ impl Step<'_> {
     /// complete.
     ///
     /// ```
-    /// use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};
+    /// use spikelet_data::{ArrayFiles, DType, DataLoader, Dataset, Field, InMemory, LoaderConfig};
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Recorded, Recording, Step};
     /// use std::sync::Arc;
@@ -249,7 +249,7 @@ impl Step<'_> {
     /// })
     /// .input("x", DType::F32, [2])
     /// .optimizer(Sgd::new(0.1));
-    /// let data = InMemory::new("ones").with(Field::new("x", ElementType::F32, [2]), vec![1.0_f32; 20])?;
+    /// let data = InMemory::new("ones").with(Field::new("x", DType::F32, [2]), vec![1.0_f32; 20])?;
     /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// # let folder = tempfile::tempdir().expect("a folder");

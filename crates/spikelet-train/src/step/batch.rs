@@ -69,7 +69,7 @@ pub(super) fn values_of<'b>(
             None => {
                 return Err(StepError::BatchTensor {
                     name: input.name.to_string(),
-                    element: format!("{:?}", tensor.element()).to_lowercase(),
+                    element: tensor.type_name().to_string(),
                     shape: tensor.shape.clone(),
                     expected: input.ty.clone(),
                 }

@@ -2,7 +2,7 @@
 
 use super::{Inputs, Outputs, Step, StepError};
 use spikelet_core::Result;
-use spikelet_data::{DataLoader, ElementType, Field};
+use spikelet_data::{DataLoader, Field};
 use spikelet_graph::DType;
 use spikelet_nn::module::Context;
 
@@ -51,10 +51,10 @@ impl<'a> Step<'a> {
             };
             let shape: Option<Vec<usize>> = field.shape.iter().copied().collect();
             let shape = shape.ok_or_else(refused)?;
-            let dtype = match field.element {
-                ElementType::I64 => DType::I64,
-                ElementType::F32 | ElementType::U8 | ElementType::Bits => DType::F32,
-                _ => return Err(refused().into()),
+            let dtype = match field.dtype {
+                _ if field.events => return Err(refused().into()),
+                DType::U8 | DType::Bits => DType::F32,
+                dtype => dtype,
             };
             let step = match field.sequence {
                 true => step.sequence(&field.name, dtype, shape),

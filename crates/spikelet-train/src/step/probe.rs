@@ -157,7 +157,7 @@ impl ProbeStep {
             };
             let unfit = || StepError::BatchTensor {
                 name: input.name.to_string(),
-                element: format!("{:?}", tensor.element()).to_lowercase(),
+                element: tensor.type_name().to_string(),
                 shape: tensor.shape.clone(),
                 expected: input.ty.clone(),
             };

@@ -1,6 +1,6 @@
 //! Every kind of layer of a file: the checkpoint of a training is read, and evaluates as before.
 
-use spikelet_data::{Dataset, ElementType, Field, InMemory, Split};
+use spikelet_data::{DType, Dataset, Field, InMemory, Split};
 use spikelet_nn::network::{Network, layer_kinds};
 use spikelet_train::prelude::*;
 use spikelet_train::{Checkpoint, SampleShape, evaluate};
@@ -16,10 +16,10 @@ fn sequences(step: &[usize], samples: usize) -> Result<Arc<dyn Dataset>> {
         .map(|k| ((k * 7919 + k / row * 31) % 29) as f32 / 12.0)
         .collect();
     let labels: Vec<i64> = (0..samples).map(|k| (k % CLASSES) as i64).collect();
-    let field = Field::new("x", ElementType::F32, [&[T], step].concat()).sequence();
+    let field = Field::new("x", DType::F32, [&[T], step].concat()).sequence();
     let data = InMemory::new("waves")
         .with(field, x)?
-        .with(Field::new("labels", ElementType::I64, []), labels)?;
+        .with(Field::new("labels", DType::I64, []), labels)?;
     let names = ["a", "b", "c"].map(String::from).into();
     Ok(Arc::new(data.classes("labels", names)))
 }

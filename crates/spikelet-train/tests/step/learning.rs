@@ -2,7 +2,7 @@
 
 use super::support::{numbers, store};
 use spikelet_core::Result;
-use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};
+use spikelet_data::{ArrayFiles, DType, DataLoader, Dataset, Field, InMemory, LoaderConfig};
 use spikelet_graph::op::HostTensor;
 use spikelet_nn::learning::{PairStdp, Plastic, Update};
 use spikelet_nn::runtime::Program;
@@ -147,7 +147,7 @@ fn samples() -> Vec<f32> {
 }
 
 fn loader() -> Result<DataLoader> {
-    let field = Field::new("x", ElementType::F32, [T, INPUTS]).sequence();
+    let field = Field::new("x", DType::F32, [T, INPUTS]).sequence();
     let data = InMemory::new("spikes").with(field, samples())?;
     Ok(DataLoader::new(Arc::new(data), LoaderConfig::default())?)
 }

@@ -1,9 +1,11 @@
 //! Labels as probabilities of the classes.
 
+use spikelet_expr::DType;
+
 use super::LABELS;
 use crate::batch::{Batch, BatchTensor, BatchValues};
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::image_error::ImageError;
 use crate::tensor_error::TensorError;
 
@@ -87,7 +89,7 @@ pub(super) fn fields(mut fields: Vec<Field>, classes: usize) -> Result<Vec<Field
     }
     for field in &mut fields {
         if field.name == LABELS {
-            *field = Field::new(LABELS, ElementType::F32, [classes]);
+            *field = Field::new(LABELS, DType::F32, [classes]);
         }
     }
     Ok(fields)
@@ -95,7 +97,7 @@ pub(super) fn fields(mut fields: Vec<Field>, classes: usize) -> Result<Vec<Field
 
 /// The images of a batch, to change them, with the number of values of a sample and of time steps before the samples.
 pub(super) fn images(batch: &mut Batch) -> Result<(&mut [f32], usize, usize, Vec<usize>)> {
-    let found = batch.require(super::IMAGES)?.element();
+    let found = batch.require(super::IMAGES)?.dtype();
     let samples = batch.len().max(1);
     let tensor = batch.get_mut(super::IMAGES).expect("it was found above");
     let shape = tensor.shape.clone();
@@ -111,7 +113,7 @@ pub(super) fn images(batch: &mut Batch) -> Result<(&mut [f32], usize, usize, Vec
         None => Err(TensorError::Element {
             name: super::IMAGES.into(),
             found,
-            expected: ElementType::F32,
+            expected: Some(DType::F32),
             help: "mark bytes as an image with `Field::image`, so that the loader converts them",
         }
         .into()),

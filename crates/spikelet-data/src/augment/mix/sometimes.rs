@@ -71,7 +71,7 @@ impl BatchTransform for MixSometimes {
 mod tests {
     use super::*;
     use crate::augment::mix::{MixUp, three_images as batch};
-    use crate::field::ElementType;
+    use spikelet_expr::DType;
 
     #[test]
     fn batches_are_mixed_with_the_probability_and_in_the_first_epochs() {
@@ -109,8 +109,8 @@ mod tests {
         };
         let fields = || {
             vec![
-                Field::new("images", ElementType::F32, [1, 2, 2]),
-                Field::new("labels", ElementType::I64, []),
+                Field::new("images", DType::F32, [1, 2, 2]),
+                Field::new("labels", DType::I64, []),
             ]
         };
         assert!(mix(1.0, 3).fields(fields()).is_ok());

@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 
+use spikelet_expr::DType;
 use spikelet_schema::Record;
 
 use crate::augment::transform::check_settings;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{Sample, Values};
 use crate::sample_random::SampleRandom;
 use crate::tensor_error::TensorError;
@@ -76,12 +77,12 @@ impl<A: SequenceAugmentation> SequenceTransform for A {
         let [steps, channels] = tensor.shape[..] else {
             return Err(wrong_shape(tensor.shape.clone()).into());
         };
-        let (shape, element) = ([steps, channels], tensor.element());
+        let (shape, dtype) = ([steps, channels], tensor.dtype());
         match &mut tensor.values {
             Values::U8(values) => self.augment(values.to_mut(), shape, random),
             Values::I64(values) => self.augment(values.to_mut(), shape, random),
             Values::F32(values) => self.augment(values.to_mut(), shape, random),
-            _ => return Err(wrong_element(element).into()),
+            _ => return Err(wrong_type(dtype).into()),
         }
         Ok(())
     }
@@ -100,8 +101,8 @@ impl<A: SequenceAugmentation> SequenceTransform for A {
             let found = field.shape.iter().map(|size| size.unwrap_or(0)).collect();
             return Err(wrong_shape(found).into());
         }
-        if matches!(field.element, ElementType::Bits | ElementType::Events) {
-            return Err(wrong_element(field.element).into());
+        if field.events || field.dtype == DType::Bits {
+            return Err(wrong_type(field.tensor_dtype()).into());
         }
         let labels = fields.iter().find(|field| field.name == "labels");
         if let Some(labels) = labels.filter(|labels| self.moves_steps() && labels.sequence) {
@@ -126,11 +127,11 @@ fn wrong_shape(found: Vec<usize>) -> TensorError {
     }
 }
 
-fn wrong_element(found: ElementType) -> TensorError {
+fn wrong_type(found: Option<DType>) -> TensorError {
     TensorError::Element {
         name: TENSOR.into(),
         found,
-        expected: ElementType::F32,
+        expected: Some(DType::F32),
         help: "give bytes, integers or floating point, such as the counts of `encode::Bins`",
     }
 }
@@ -142,8 +143,8 @@ mod tests {
 
     #[test]
     fn steps_with_labels_of_their_own_are_not_moved() {
-        let x = Field::new(TENSOR, ElementType::U8, [5, 2]).sequence();
-        let labels = Field::new("labels", ElementType::I64, [5]).sequence();
+        let x = Field::new(TENSOR, DType::U8, [5, 2]).sequence();
+        let labels = Field::new("labels", DType::I64, [5]).sequence();
         let fields = [x, labels];
         let message = |checked: Result<()>| checked.expect_err("it moves steps").to_string();
         let shift = message(TimeShift { steps: 1 }.accepts(&fields));

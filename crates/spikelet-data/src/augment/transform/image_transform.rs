@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use spikelet_expr::DType;
 use spikelet_schema::Record;
 
 use super::check_settings;
 use crate::augment::image::Image;
 use crate::error::Result;
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{Sample, Values};
 use crate::sample_random::SampleRandom;
 use crate::tensor_error::TensorError;
@@ -75,9 +76,9 @@ const TENSOR: &str = "images";
 impl<T: ImageTransform> Transform for T {
     fn apply(&self, sample: &mut Sample<'_>, random: &mut SampleRandom) -> Result<()> {
         let tensor = sample.require_mut(TENSOR)?;
-        let element = tensor.element();
+        let dtype = tensor.dtype();
         let Values::U8(values) = &mut tensor.values else {
-            return Err(wrong_element(element).into());
+            return Err(wrong_type(dtype).into());
         };
         match tensor.shape[..] {
             [channels, height, width] => {
@@ -120,8 +121,8 @@ impl<T: ImageTransform> Transform for T {
             name: TENSOR.into(),
             names,
         })?;
-        if field.element != ElementType::U8 {
-            return Err(wrong_element(field.element).into());
+        if field.tensor_dtype() != Some(DType::U8) {
+            return Err(wrong_type(field.tensor_dtype()).into());
         }
         if let [.., channels, height, width] = &mut field.shape[..] {
             let shape = self.output_shape([*channels, *height, *width]);
@@ -131,11 +132,11 @@ impl<T: ImageTransform> Transform for T {
     }
 }
 
-fn wrong_element(found: ElementType) -> TensorError {
+fn wrong_type(found: Option<DType>) -> TensorError {
     TensorError::Element {
         name: TENSOR.into(),
         found,
-        expected: ElementType::U8,
+        expected: Some(DType::U8),
         help: "augment images before they are converted to another type",
     }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use half::{bf16, f16};
+use spikelet_expr::DType;
 use spikelet_weights::arrays::{self, Number, Source as _};
 
 use super::format_error;
 use crate::digest::Parts;
 use crate::error::{Error, Result};
-use crate::field::{ElementType, Field};
+use crate::field::Field;
 use crate::sample::{SampleTensor, Values};
 
 /// The largest array whose bytes are all in its digest.
@@ -22,11 +23,11 @@ const DIGEST_BLOCKS: u64 = 256;
 const DIGEST_BLOCK: usize = 4096;
 
 /// The type of the elements of a field.
-fn element(number: Number) -> ElementType {
+fn dtype(number: Number) -> DType {
     match number {
-        Number::U8 => ElementType::U8,
-        Number::F16 | Number::BF16 | Number::F32 | Number::F64 => ElementType::F32,
-        _ => ElementType::I64,
+        Number::U8 => DType::U8,
+        Number::F16 | Number::BF16 | Number::F32 | Number::F64 => DType::F32,
+        _ => DType::I64,
     }
 }
 
@@ -205,7 +206,7 @@ impl Array {
     }
 
     pub(super) fn field(&self, name: &str) -> Field {
-        Field::new(name, element(self.number), self.shape.iter().copied())
+        Field::new(name, dtype(self.number), self.shape.iter().copied())
     }
 
     /// Sample `index`, below [`Self::len`].

@@ -140,7 +140,7 @@ impl ArrayFiles {
         };
         let old = self.fields[at].clone();
         let new = change(old.clone());
-        if new.element != old.element || new.shape != old.shape {
+        if new.tensor_dtype() != old.tensor_dtype() || new.shape != old.shape {
             return Err(Error::Field {
                 dataset: self.name,
                 field: new.to_string(),
