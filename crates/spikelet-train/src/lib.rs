@@ -1,4 +1,4 @@
-//! Training: settings, the compiled step, optimizers, the training loop, checkpoints, logs, reports.
+//! Training: settings, the compiled step, optimizers, the training loop, checkpoints.
 
 mod callbacks;
 mod checkpoint;
@@ -22,7 +22,6 @@ mod html_report;
 mod in_flight;
 mod interrupt;
 mod loaders;
-pub mod log;
 mod memory;
 pub mod metric;
 mod monitored_metric;
@@ -38,8 +37,6 @@ pub mod prelude;
 mod probe;
 mod ranks;
 mod recording;
-#[cfg(feature = "plots")]
-pub mod report;
 mod run;
 mod run_info;
 mod scaling;
@@ -72,7 +69,6 @@ pub use given_inputs::given_inputs;
 pub use in_flight::InFlight;
 pub use loaders::{Loaders, TrainingData};
 pub use memory::{RunMemory, RunPlans, Task};
-pub use monitored_metric::Goal;
 pub use normalization::{Normalization, ParseNormalizationError};
 pub use operations::count_operations;
 pub use optim::{
@@ -85,7 +81,8 @@ pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_ru
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
 pub use settings::Settings;
 #[cfg(feature = "plots")]
-pub use show::show_examples;
+pub use show::{show_activity, show_examples};
+pub use spikelet_report::Goal;
 pub use step::{
     BatchShape, EpochMetrics, EvalPlan, EvalStep, InputValues, Inputs, LeftOut, LoadReport,
     MetricSet, Monitor, NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch,

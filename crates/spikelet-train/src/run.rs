@@ -27,7 +27,6 @@ use super::step::{MetricSet, SampleShape, Step, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, Settings, TrainError};
 use crate::health::{self, Evidence, Probe};
-use crate::log::{Console, EpochBar};
 use crate::weights::InitialWeights;
 use folder::Logs;
 use probes::{Place, Probes};
@@ -35,6 +34,7 @@ use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
 use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::log::{Console, EpochBar};
 use std::time::Instant;
 use sums::EpochSums;
 

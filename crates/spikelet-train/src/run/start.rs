@@ -12,7 +12,6 @@ use crate::evaluation::Evaluator;
 use crate::folder::RunFolder;
 use crate::health::Evidence;
 use crate::loaders::Loaders;
-use crate::log::{Console, Output};
 use crate::memory::{RunSteps, Task};
 use crate::monitored_metric::MonitoredMetric;
 use crate::ranks::{Ranks, SyncSchedule};
@@ -24,6 +23,7 @@ use crate::{
 use spikelet_core::{Error, Result};
 use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::log::{Console, Output};
 use std::time::Instant;
 
 impl<'a> Run<'a> {

@@ -1,7 +1,6 @@
 //! Runs that are interrupted after each batch of training and of evaluation, and resumed.
 
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
-use crate::log::jsonl;
 use crate::penalty::SpikeCount;
 use crate::{Checkpoint, FitReport};
 use crate::{Penalty, Settings, Trainer};
@@ -14,6 +13,7 @@ use spikelet_nn::layer::*;
 use spikelet_nn::module::*;
 use spikelet_nn::neuron::*;
 use spikelet_nn::tensors::TensorFile;
+use spikelet_report::log::jsonl;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

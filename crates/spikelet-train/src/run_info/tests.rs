@@ -51,7 +51,7 @@ fn write(folder: &Path, settings: Settings, epoch: usize, logged: usize) {
     checkpoint
         .and_then(|checkpoint| checkpoint.write(folder.join(LAST)))
         .expect("written");
-    let mut log = crate::log::JsonLines::create(folder.join(EPOCHS)).expect("a log");
+    let mut log = spikelet_report::log::JsonLines::create(folder.join(EPOCHS)).expect("a log");
     (1..=logged).for_each(|epoch| log.append(&record(epoch)).expect("written"));
 }
 
