@@ -2,7 +2,8 @@
 
 use spikelet::data::{DataLoader, Field, InMemory, LoaderConfig, SampleRandom, held_out};
 use spikelet::prelude::*;
-use spikelet::train::{EpochMetrics, Outputs, Step, metric};
+use spikelet::train::step::EpochMetrics;
+use spikelet::train::{Outputs, Step, metric};
 use std::sync::Arc;
 
 const T: usize = 20; // time steps

@@ -3,7 +3,7 @@
 use super::draws::Draws;
 use super::step::{BatchShape, LABELS, OUTPUT_SEQ, SCORES, Step, activation_name, feed};
 use super::{Settings, TrainError};
-use crate::EvalEngine;
+use crate::engine::EvalEngine;
 use crate::metric::recognized;
 use spikelet_core::Result;
 use spikelet_data::{Batch, DataLoader, Dataset, Subset, image_shape};

@@ -8,10 +8,10 @@ mod layers;
 mod steps;
 mod tested;
 
-use super::checkpoint::{DatasetId, EpochRecord};
+use super::Settings;
+use super::checkpoint::{DatasetId, EpochRecord, RunDefinition};
 use super::memory::RunMemory;
 use super::test_pass::TestPass;
-use super::{RunDefinition, Settings};
 use crate::health::Finding;
 use spikelet_data::Dataset;
 use spikelet_graph::Plan;

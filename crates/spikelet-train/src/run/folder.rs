@@ -8,9 +8,9 @@ use super::super::folder::{
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
+use crate::checkpoint::{DatasetId, RunDefinition};
 use crate::health::HealthLog;
 use crate::ranks::Ranks;
-use crate::{DatasetId, RunDefinition};
 use spikelet_core::Result;
 use spikelet_core::files::{self, write_atomically};
 use spikelet_nn::runtime::VarStore;

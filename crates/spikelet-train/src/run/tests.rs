@@ -1,9 +1,8 @@
 //! Runs that are interrupted after each batch of training and of evaluation, and resumed.
 
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
-use crate::penalty::SpikeCount;
-use crate::{Checkpoint, FitReport};
-use crate::{Penalty, Settings, Trainer};
+use crate::penalty::{Penalty, SpikeCount};
+use crate::{Checkpoint, FitReport, Settings, Trainer};
 use serde_json::Value;
 use spikelet_core::files;
 use spikelet_cpu::Cpu;
