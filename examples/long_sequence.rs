@@ -10,7 +10,8 @@ use spikelet::human::bytes;
 use spikelet::layer::{CadLif, LiReadout};
 use spikelet::optim::Clip;
 use spikelet::prelude::*;
-use spikelet::train::{Outputs, Step, StepPlan, metric};
+use spikelet::train::step::StepPlan;
+use spikelet::train::{Outputs, Step, metric};
 use std::time::Instant;
 
 const N: usize = 16; // sequences of a batch

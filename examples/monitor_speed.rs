@@ -4,7 +4,8 @@
 use spikelet::data::{Batch, DataLoader, LoaderConfig, synthetic};
 use spikelet::network::Network;
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, EvalStep, InFlight, Monitor, Step};
+use spikelet::train::engine::InFlight;
+use spikelet::train::{BatchShape, EvalStep, Monitor, Step};
 use std::time::Instant;
 
 const STEPS: usize = 50;

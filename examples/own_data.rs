@@ -8,7 +8,8 @@ use spikelet::data::{
     Values, pack_bits, split, unpack_bits,
 };
 use spikelet::prelude::*;
-use spikelet::train::{EpochMetrics, Outputs, Step, metric};
+use spikelet::train::step::EpochMetrics;
+use spikelet::train::{Outputs, Step, metric};
 use std::sync::Arc;
 
 const T: usize = 20;

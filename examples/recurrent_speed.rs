@@ -13,7 +13,8 @@ use spikelet::graph::op::Operation;
 use spikelet::layer::{RLeaky, RLif, RadLif, SeAdLif, SiLif};
 use spikelet::prelude::*;
 use spikelet::timing::Timing;
-use spikelet::train::{Outputs, PendingMetrics, Step};
+use spikelet::train::step::PendingMetrics;
+use spikelet::train::{Outputs, Step};
 use std::time::Instant;
 
 const INPUTS: usize = 140;

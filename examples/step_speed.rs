@@ -3,7 +3,8 @@
 use spikelet::data::{DataLoader, LoaderConfig, synthetic};
 use spikelet::prelude::*;
 use spikelet::recipes;
-use spikelet::train::{BatchShape, InFlight, Outputs, Step, TrainStep, metric};
+use spikelet::train::engine::InFlight;
+use spikelet::train::{BatchShape, Outputs, Step, TrainStep, metric};
 use std::time::Instant;
 
 const N: usize = 256;

@@ -30,7 +30,8 @@
 //! | module | crate | contents |
 //! |---|---|---|
 //! | [`pipeline`] | `spikelet-pipeline` | networks in stages on several devices |
-//! | [`train`], [`optim`], [`log`], [`report`], [`timing`], [`weights`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports, weights of other frameworks |
+//! | [`train`], [`optim`], [`timing`], [`weights`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, weights of other frameworks |
+//! | [`log`], [`report`] | `spikelet-report` | logs, reports, figures |
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
 //! | `nir` | `spikelet-nir` | NIR graphs as modules, and back |
@@ -88,10 +89,11 @@ pub use spikelet_nn::{
     encoder, energy, layer, learning, loss, module, network, neuron, runtime, sequence, surrogate,
     tensors,
 };
-pub use spikelet_schema as schema;
+pub use spikelet_report::log;
 #[cfg(feature = "plots")]
-pub use spikelet_train::report;
-pub use spikelet_train::{log, optim, timing, weights};
+pub use spikelet_report::report;
+pub use spikelet_schema as schema;
+pub use spikelet_train::{optim, timing, weights};
 #[doc(inline)]
 pub use {
     spikelet_data as data, spikelet_eventprop as eventprop, spikelet_events as events,

@@ -3,7 +3,8 @@
 use spikelet::data::{Split, synthetic};
 use spikelet::neuron::{Liaf, Qif, Readout};
 use spikelet::prelude::*;
-use spikelet::train::{Origin, TrainError};
+use spikelet::train::TrainError;
+use spikelet::train::error::Origin;
 
 fn digits() -> Split {
     synthetic::digits_of(0, 128, 32)

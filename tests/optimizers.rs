@@ -8,7 +8,7 @@ use spikelet::optim::{
     Lamb, Muon, OPTIMIZERS, Optimizer, feed_scalars_of, scalar_inputs_of, update,
 };
 use spikelet::prelude::*;
-use spikelet::train::UpdateGuard;
+use spikelet::train::scaling::UpdateGuard;
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::sync::Arc;
 

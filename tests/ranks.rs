@@ -7,7 +7,7 @@ use crate::thread_ranks::ThreadProcessGroup;
 use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, Var};
 use spikelet::optim::{Adam, feed_scalars_of, scalar_inputs_of, update};
 use spikelet::prelude::*;
-use spikelet::train::UpdateGuard;
+use spikelet::train::scaling::UpdateGuard;
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,7 +10,8 @@ use spikelet::graph::Backend;
 use spikelet::layer::RadLif;
 use spikelet::module::Traced;
 use spikelet::prelude::*;
-use spikelet::train::{Outputs, RankInfo, Step};
+use spikelet::train::step::RankInfo;
+use spikelet::train::{Outputs, Step};
 use spikelet_cpu::Cpu;
 use std::sync::Arc;
 

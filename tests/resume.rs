@@ -7,9 +7,9 @@ use spikelet::optim::schedule::Plateau;
 use spikelet::optim::{LrSchedule, OPTIMIZERS};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
-use spikelet::train::{
-    Checkpoint, CheckpointError, CheckpointProblem, Difference, RunFolderError, evaluate,
-};
+use spikelet::train::checkpoint::{CheckpointError, CheckpointProblem, Difference};
+use spikelet::train::run::RunFolderError;
+use spikelet::train::{Checkpoint, evaluate};
 use spikelet::{Error, MemoryBudget, graph::Tensor};
 use std::path::Path;
 use std::time::Duration;

@@ -105,7 +105,7 @@ struct How {
 /// Trains two epochs of three batches, or what is left of them.
 fn train(
     trainer: impl Fn() -> Trainer<'static> + Sync,
-    data: &(impl spikelet::train::TrainingData + Sync),
+    data: &(impl spikelet::train::loaders::TrainingData + Sync),
     folder: &Path,
     how: How,
 ) {
@@ -136,7 +136,7 @@ fn train(
 fn check(
     name: &str,
     trainer: impl Fn(usize) -> Trainer<'static> + Sync,
-    data: &(impl spikelet::train::TrainingData + Sync),
+    data: &(impl spikelet::train::loaders::TrainingData + Sync),
 ) {
     let folders = tempfile::tempdir().expect("a folder");
     let state = |folder: &Path| {

@@ -13,10 +13,10 @@ use spikelet::pipeline::{
     StageReplicas, Stages,
 };
 use spikelet::prelude::*;
-use spikelet::recipes;
 use spikelet::train::experiment::Experiment;
-use spikelet::train::{Evaluation, RunMemory, RunPlans, TrainError, evaluate};
-use spikelet::{Error, MemoryBudget, device};
+use spikelet::train::memory::{RunMemory, RunPlans};
+use spikelet::train::{Evaluation, TrainError, evaluate};
+use spikelet::{Error, MemoryBudget, device, recipes};
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::any::Any;
 use std::sync::Arc;

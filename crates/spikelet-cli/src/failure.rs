@@ -3,7 +3,7 @@
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
 use spikelet::schema::UnknownName;
-use spikelet::train::RecordingError;
+use spikelet::train::recording::RecordingError;
 use spikelet::{problem_and_help, terminal};
 use std::io::Write;
 use std::process::ExitCode;

@@ -7,7 +7,9 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, InputKind, Plan, TensorType, Tracer, Var};
 use spikelet_nn::loss;
 use spikelet_nn::module::StepOutputs;
-use spikelet_train::{LOSS_SCALE, Settings, is_scaled};
+use spikelet_train::Settings;
+use spikelet_train::scaling::LOSS_SCALE;
+use spikelet_train::step::is_scaled;
 use std::sync::Arc;
 
 /// The sum of the losses of the micro-batches, weighted by their share of the batch.

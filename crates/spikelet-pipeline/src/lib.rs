@@ -62,7 +62,7 @@ use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
 use spikelet_nn::module::{Module, Precision, Propagation};
 use spikelet_nn::runtime::VarStore;
-use spikelet_train::Draws;
+use spikelet_train::engine::Draws;
 use stage::Feed;
 use std::collections::BTreeMap;
 use std::fmt;

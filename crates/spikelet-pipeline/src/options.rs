@@ -12,10 +12,12 @@ use spikelet_data::Batch;
 use spikelet_graph::{Backend, Tensor};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
-use spikelet_train::{
-    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, MetricSet, PendingMetrics, Programs,
-    RunMemory, Settings, Task, batches,
+use spikelet_train::Settings;
+use spikelet_train::engine::{
+    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, Programs, batches,
 };
+use spikelet_train::memory::{RunMemory, Task};
+use spikelet_train::step::{MetricSet, PendingMetrics};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use super::task::{Phase, Task};
 use super::timeline::{Span, Timeline};
 use spikelet_core::Result;
 use spikelet_core::files::write_atomically;
-use spikelet_train::report::axis::{Axis, range};
-use spikelet_train::report::svg::{
+use spikelet_report::report::axis::{Axis, range};
+use spikelet_report::report::svg::{
     AXIS, Anchor, Area, BLUE, FAINT_INK, GRID, INK, Stroke, Svg, TextStyle, VERMILION,
 };
 use std::collections::BTreeSet;

@@ -8,11 +8,10 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
 use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore, download};
-use spikelet_train::optim::{Limited, squares};
-use spikelet_train::{
-    LOSS_SCALE, LossScale, Settings, UpdateGuard, count_not_finite, feed_scalars, is_scaled,
-    scalar_inputs, update,
-};
+use spikelet_train::Settings;
+use spikelet_train::optim::{Limited, feed_scalars, scalar_inputs, squares, update};
+use spikelet_train::scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
+use spikelet_train::step::is_scaled;
 use std::sync::Arc;
 
 /// The input that is 1 if the update is skipped, otherwise 0.

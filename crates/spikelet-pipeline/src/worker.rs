@@ -15,7 +15,7 @@ use spikelet_core::{Error, Result};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Event, HostFuture, Tensor};
 use spikelet_nn::module::GENERATOR;
-use spikelet_train::Draws;
+use spikelet_train::engine::Draws;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};

@@ -1,6 +1,5 @@
 //! The programs of a run: training steps and evaluation batches, on one device or by another engine.
 
-use crate::draws::Draws;
 use crate::memory::{Loaded, RunMemory, RunSteps, Task};
 use crate::ranks::Ranks;
 use crate::step::{MetricSet, PendingMetrics, ProbeStep};
@@ -14,6 +13,10 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+pub use crate::draws::Draws;
+pub use crate::forward::batches;
+pub use crate::in_flight::InFlight;
 
 /// Compiles the programs of a run for other targets than one device: see
 /// [`Trainer::engine`](crate::Trainer::engine).

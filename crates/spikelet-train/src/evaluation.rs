@@ -1,14 +1,15 @@
 //! Loss and metrics on a data set.
 
 #[cfg(feature = "plots")]
-use super::engine::EvalEngine;
-use super::engine::EvalEngines;
+use super::engine::{EvalEngine, EvalEngines};
 use super::forward::{Forward, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
-use super::{EvalPlan, EvalStep, Settings, TrainError};
+use super::step::{
+    EpochMetrics, EvalPlan, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics,
+};
+use super::{EvalStep, Settings, TrainError};
 use spikelet_core::Result;
 use spikelet_data::{DataLoader, Dataset};
 use spikelet_graph::Plan;

@@ -7,12 +7,13 @@
 //! Spikes are finite for any potential: a NaN can reach the weights and never the loss. Weights are
 //! therefore checked before each checkpoint.
 
+use super::TrainError;
 use super::checkpoint::is_finite;
 use super::draws::Draws;
+use super::error::{NotFinite, Origin};
 use super::free_memory::check_memory;
 use super::scaling::not_finite;
 use super::step::{Step, feed};
-use super::{NotFinite, Origin, TrainError};
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::Var;

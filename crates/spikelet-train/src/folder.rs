@@ -48,7 +48,7 @@ const LATEST: &str = "latest";
 
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RankInfo {
+pub(super) enum RunLocation {
     /// In this folder.
     At(PathBuf),
     /// In a new folder in this one.
@@ -84,11 +84,11 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`RunFolderError`]; when the folder cannot be created or written.
-    pub(super) fn open(place: &RankInfo, former: &Former) -> Result<Self> {
+    pub(super) fn open(place: &RunLocation, former: &Former) -> Result<Self> {
         let mut made = NewFolders::default();
         let (path, numbered) = match place {
-            RankInfo::At(path) => (path.clone(), false),
-            RankInfo::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
+            RunLocation::At(path) => (path.clone(), false),
+            RunLocation::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
         };
         if let Some(from) = checkpoint_of(&path, former)
             && !from.exists()
@@ -174,7 +174,7 @@ pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
 /// they were given.
 ///
 /// ```no_run
-/// let file = spikelet_train::checkpoint_file("runs/mnist-fc")?;
+/// let file = spikelet_train::run::checkpoint_file("runs/mnist-fc")?;
 /// assert!(file.ends_with("best.safetensors"));
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
@@ -380,7 +380,7 @@ mod tests {
     fn each_run_gets_a_folder_and_the_last_that_began_is_the_latest() -> Result<()> {
         let runs = tempfile::tempdir().expect("a folder");
         let parent = runs.path().join("mnist-fc");
-        let place = RankInfo::NewIn(parent.clone());
+        let place = RunLocation::NewIn(parent.clone());
         assert!(matches!(
             latest_run(&parent),
             Err(error) if matches!(error.downcast_ref(), Some(RunFolderError::NoRuns { .. }))
@@ -409,8 +409,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = folder.path().join("runs");
         let places = [
-            RankInfo::NewIn(runs.join("mnist-fc")),
-            RankInfo::At(runs.join("a/b")),
+            RunLocation::NewIn(runs.join("mnist-fc")),
+            RunLocation::At(runs.join("a/b")),
         ];
         for place in &places {
             let run = RunFolder::open(place, &Former::Refuse)?;
@@ -431,12 +431,15 @@ mod tests {
         assert!(runs.join("a/b/notes.txt").exists());
         let empty = folder.path().join("empty");
         std::fs::create_dir(&empty).expect("a folder");
-        for place in [RankInfo::NewIn(empty.clone()), RankInfo::At(empty.clone())] {
+        for place in [
+            RunLocation::NewIn(empty.clone()),
+            RunLocation::At(empty.clone()),
+        ] {
             drop(RunFolder::open(&place, &Former::Refuse)?);
             assert!(empty.is_dir(), "{place:?}");
         }
         // One that begins keeps them.
-        let place = RankInfo::NewIn(folder.path().join("others/csnn"));
+        let place = RunLocation::NewIn(folder.path().join("others/csnn"));
         let mut run = RunFolder::open(&place, &Former::Refuse)?;
         run.begin(false)?;
         let path = run.path().to_path_buf();
@@ -448,7 +451,7 @@ mod tests {
     #[test]
     fn a_folder_in_use_is_refused_with_the_process() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = RankInfo::At(folder.path().to_path_buf());
+        let place = RunLocation::At(folder.path().to_path_buf());
         let held = RunFolder::open(&place, &Former::Refuse)?;
         for former in [Former::Refuse, Former::Replace] {
             match refused(RunFolder::open(&place, &former)) {
@@ -464,7 +467,7 @@ mod tests {
     #[test]
     fn a_run_is_replaced_only_if_that_is_asked_for_and_with_its_checkpoints_first() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = RankInfo::At(folder.path().to_path_buf());
+        let place = RunLocation::At(folder.path().to_path_buf());
         for name in [BEST, EPOCHS] {
             std::fs::write(folder.path().join(name), "old").expect("written");
         }
@@ -495,7 +498,10 @@ mod tests {
         for path in &left {
             std::fs::write(path, "half").expect("written");
         }
-        RunFolder::open(&RankInfo::At(folder.path().to_path_buf()), &Former::Refuse)?;
+        RunFolder::open(
+            &RunLocation::At(folder.path().to_path_buf()),
+            &Former::Refuse,
+        )?;
         assert!(left.iter().all(|path| !path.exists()));
         Ok(())
     }

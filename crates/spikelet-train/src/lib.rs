@@ -1,12 +1,12 @@
-//! Training: settings, the compiled step, optimizers, the training loop, checkpoints, logs, reports.
+//! Training: settings, the compiled step, optimizers, the training loop, checkpoints.
 
 mod callbacks;
-mod checkpoint;
+pub mod checkpoint;
 pub mod conversion;
 pub mod device;
 mod draws;
-mod engine;
-mod error;
+pub mod engine;
+pub mod error;
 mod evaluation;
 pub mod experiment;
 mod failed_step;
@@ -21,13 +21,12 @@ mod hexadecimal;
 mod html_report;
 mod in_flight;
 mod interrupt;
-mod loaders;
-pub mod log;
-mod memory;
+pub mod loaders;
+pub mod memory;
 pub mod metric;
 mod monitored_metric;
 mod network_settings;
-mod normalization;
+pub mod normalization;
 mod operations;
 pub mod optim;
 mod parameter_group;
@@ -37,16 +36,14 @@ mod picture;
 pub mod prelude;
 mod probe;
 mod ranks;
-mod recording;
-#[cfg(feature = "plots")]
-pub mod report;
-mod run;
+pub mod recording;
+pub mod run;
 mod run_info;
-mod scaling;
+pub mod scaling;
 mod settings;
 #[cfg(feature = "plots")]
 mod show;
-mod step;
+pub mod step;
 #[cfg(feature = "plots")]
 mod test_pass;
 pub mod timing;
@@ -58,37 +55,34 @@ pub mod weights;
 mod without_workspaces;
 mod writer;
 
-pub use checkpoint::{
-    Checkpoint, CheckpointError, CheckpointInfo, CheckpointProblem, DatasetId, Difference,
-    EpochRecord, Progress, RunDefinition, StepDefinition,
-};
-pub use draws::Draws;
-pub use engine::{BatchProbe, BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
-pub use error::{NotFinite, Origin, TrainError};
+pub use checkpoint::{Checkpoint, EpochRecord};
+pub use error::TrainError;
 pub use evaluation::{Evaluation, evaluate};
-pub use folder::{RunFolderError, SeriesFolder, checkpoint_file, latest_run};
-pub use forward::batches;
 pub use given_inputs::given_inputs;
-pub use in_flight::InFlight;
-pub use loaders::{Loaders, TrainingData};
-pub use memory::{RunMemory, RunPlans, Task};
-pub use monitored_metric::Goal;
-pub use normalization::{Normalization, ParseNormalizationError};
+pub use loaders::Loaders;
+pub use normalization::Normalization;
 pub use operations::count_operations;
-pub use optim::{
-    feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
-};
 pub use parameter_group::ParameterGroup;
-pub use penalty::Penalty;
-pub use recording::{RecordedFile, Recording, RecordingError, record};
-pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
-pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
+pub use recording::{Recording, record};
 pub use settings::Settings;
 #[cfg(feature = "plots")]
-pub use show::show_examples;
+pub use show::{show_activity, show_examples};
+pub use spikelet_report::Goal;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, InputValues, Inputs, LeftOut, LoadReport,
-    MetricSet, Monitor, NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch,
-    SampleShape, Step, StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
+    BatchShape, EvalStep, Inputs, Monitor, Outputs, Recorded, SampleShape, Step, StepError,
+    StepMetrics, TrainStep,
 };
 pub use trainer::{FitReport, Start, Trainer};
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_root_exports_at_most_30_names() {
+        let exports = include_str!("lib.rs").split("\npub use ").skip(1);
+        let exports = exports.flat_map(|rest| rest.split(';').next());
+        let lists = exports.flat_map(|export| export.rsplit("::").next());
+        let words = lists.flat_map(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_'));
+        let names = words.filter(|word| !word.is_empty()).count();
+        assert!((20..=30).contains(&names), "{names}");
+    }
+}

@@ -29,7 +29,7 @@ pub trait TrainingData {
 ///
 /// ```
 /// use spikelet_data::{DataLoader, LoaderConfig, split, synthetic};
-/// use spikelet_train::{Loaders, Settings, TrainingData};
+/// use spikelet_train::{Loaders, Settings, loaders::TrainingData};
 /// let digits = synthetic::digits_of(0, 512, 128);
 /// let settings = Settings { batch_size: 64, ..Settings::default() };
 /// let parts = split(digits.train.clone(), &[0.9, 0.1], 0)?;

@@ -316,7 +316,7 @@ impl RunSteps<'_> {
     }
 }
 
-/// The module of a classifier, its settings, and the sizes of its data, for [`BuildEngine`](crate::BuildEngine).
+/// The module of a classifier, its settings, and the sizes of its data, for [`BuildEngine`](crate::engine::BuildEngine).
 pub struct Task<'a> {
     /// The module.
     pub module: &'a dyn Module,

@@ -5,15 +5,7 @@ use super::metric::{ACCURACY, LOSS};
 use super::optim::LrSchedule;
 use super::step::MetricSet;
 use spikelet_core::{Error, Result};
-
-/// Whether larger or smaller values of a metric are better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    /// Smaller values are better, as of a loss.
-    Minimize,
-    /// Larger values are better, as of an accuracy.
-    Maximize,
-}
+use spikelet_report::Goal;
 
 /// The metric that selects the best epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::checkpoint::EpochRecord;
 use super::trainer::{FitReport, Trainer};
 use crate::metric::MetricValues;
-use crate::report::{EpochPoint, Example, Report};
 use spikelet_core::human::percent;
+use spikelet_report::report::{EpochPoint, Example, Report};
 
 /// The report of a run on the data set `dataset`.
 pub(super) fn report(

@@ -1,6 +1,6 @@
 //! The communication of the ranks of a run between steps. Without ranks the functions are local.
 
-use super::Progress;
+use super::checkpoint::Progress;
 use sha2::{Digest, Sha256};
 use spikelet_core::{Error, Result};
 use spikelet_data::Shard;

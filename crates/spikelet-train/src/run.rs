@@ -16,18 +16,21 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::checkpoint::Progress;
+pub use super::folder::{RunFolderError, SeriesFolder, checkpoint_file, latest_run};
+pub use super::run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
+
+use super::checkpoint::{DatasetId, Progress, RunDefinition};
+use super::engine::Engine;
+use super::error::Origin;
 use super::evaluation::Evaluator;
-use super::failed_step;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{MetricSet, SampleShape, Step, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
-use super::{DatasetId, Engine, Origin, RunDefinition, Settings, TrainError};
+use super::{Settings, TrainError, failed_step};
 use crate::health::{self, Evidence, Probe};
-use crate::log::{Console, EpochBar};
 use crate::weights::InitialWeights;
 use folder::Logs;
 use probes::{Place, Probes};
@@ -35,6 +38,7 @@ use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
 use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::log::{Console, EpochBar};
 use std::time::Instant;
 use sums::EpochSums;
 

@@ -1,15 +1,16 @@
 //! The runs in a folder: their definitions, results and states, read without their tensors.
 
 use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences, joined};
-use super::folder::{BEST, EPOCHS, EXPERIMENT, LAST, LOCK, REPORT, holder};
+use super::folder::{
+    BEST, EPOCHS, EXPERIMENT, LAST, LOCK, REPORT, RunFolderError, holder, latest_run,
+};
 use super::health::{self, Evidence, Finding};
-use super::{RunFolderError, latest_run};
 use crate::experiment::Experiment;
-use crate::log::jsonl;
 use serde_json::Value;
 use spikelet_core::files::FileError;
 use spikelet_core::{Error, Result};
 use spikelet_nn::network::Network;
+use spikelet_report::log::jsonl;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -197,7 +198,7 @@ impl RunInfo {
     /// The problems of the run in words; empty for a healthy one.
     ///
     /// ```no_run
-    /// for finding in spikelet_train::RunInfo::read("runs/mnist-fc/latest")?.findings()? {
+    /// for finding in spikelet_train::run::RunInfo::read("runs/mnist-fc/latest")?.findings()? {
     ///     println!("{finding}");
     /// }
     /// # Ok::<(), spikelet_core::Error>(())
@@ -267,7 +268,7 @@ impl FoundRuns {
 /// The runs in a folder and in the folders below it. Links are not followed.
 ///
 /// ```no_run
-/// for run in spikelet_train::find_runs("runs")?.runs {
+/// for run in spikelet_train::run::find_runs("runs")?.runs {
 ///     println!("{}: {} epochs, {}", run.folder.display(), run.history.len(), run.state);
 /// }
 /// # Ok::<(), spikelet_core::Error>(())

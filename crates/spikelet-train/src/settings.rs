@@ -2,9 +2,9 @@
 
 use crate::optim::schedule::Cosine;
 use crate::optim::{Adam, Clip, LrSchedule, Optimizer, decays};
-use crate::{Normalization, ParameterGroup, Penalty};
-use spikelet_core::MemoryBudget;
-use spikelet_core::{Error, Result};
+use crate::penalty::Penalty;
+use crate::{Normalization, ParameterGroup};
+use spikelet_core::{Error, MemoryBudget, Result};
 use spikelet_data::{Augment, CutMix, FrameSettings, LoaderConfig, MixSometimes, MixUp, OneOf};
 use spikelet_nn::encoder::{self, Encoder};
 use spikelet_nn::layer::DelayWidth;

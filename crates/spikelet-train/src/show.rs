@@ -3,14 +3,14 @@
 use super::draws::Draws;
 use super::step::{BatchShape, LABELS, OUTPUT_SEQ, SCORES, Step, activation_name, feed};
 use super::{Settings, TrainError};
-use crate::EvalEngine;
+use crate::engine::EvalEngine;
 use crate::metric::recognized;
-use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::Result;
 use spikelet_data::{Batch, DataLoader, Dataset, Subset, image_shape};
 use spikelet_graph::Tensor;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::report::{Activity, Example, LayerActivity};
 use std::sync::Arc;
 
 /// The samples `indices` as an evaluation batch.
@@ -176,69 +176,67 @@ pub(super) fn first_examples(
 /// The name of the recorded spikes of a neuron.
 const SPIKES: &str = ".spike_seq";
 
-impl Activity {
-    /// Runs the network on the images `indices` and records the spikes of every layer.
-    ///
-    /// ```
-    /// use spikelet_nn::network::Network;
-    /// use spikelet_train::prelude::*;
-    /// use spikelet_train::report::Activity;
-    ///
-    /// let network = Network::find("mnist-fc")?;
-    /// let test = spikelet_data::synthetic::digits_of(0, 1, 3).test;
-    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
-    /// let module = network.module()?;
-    /// let shown = Activity::new(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
-    /// assert_eq!(shown.layers[0].name, "fc.2");
-    /// assert_eq!(shown.layers[0].spikes.shape, [8, 2, 196]);
-    /// # Ok::<(), spikelet_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When an index is out of range, shapes do not match, or the device fails.
-    pub fn new(
-        module: &dyn Module,
-        settings: &Settings,
-        dataset: &Arc<dyn Dataset>,
-        indices: &[usize],
-        store: &mut VarStore,
-    ) -> Result<Self> {
-        let batch = batch_of(settings, dataset, indices)?;
-        let shape = shape_of(&**dataset, indices)?;
-        let step = Step::classifier_eval(module, settings, shape)?.read_activations(OUTPUT_SEQ);
-        let trace = step.trace_evaluation()?;
-        let cx = &trace.cx;
-        let tracer = cx.tracer();
-        let traced = cx.traced();
-        let spiking: Vec<(&str, String)> = (traced.recorded.iter().enumerate())
-            .filter_map(|(k, (path, value))| {
-                let name = path.strip_suffix(SPIKES)?;
-                // Two calls of one module record under one path.
-                let output = format!("recorded {k}");
-                tracer.output(&output, value);
-                Some((name, output))
-            })
-            .collect();
-        let mut program = cx.compile(store, settings.seed)?;
-        // The random numbers of the first batch of an evaluation, as in the report.
-        let draws = Draws::for_evaluation(settings.seed, 0);
-        feed(&trace, &program, &batch, draws)?;
-        program.run()?;
-        let layers = (spiking.iter())
-            .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
-        let layers = layers.collect::<Result<_>>()?;
-        let scores = rows(&program.get(SCORES)?);
-        let output = program.get(&activation_name(OUTPUT_SEQ))?;
-        let examples = examples_of_outputs(&**dataset, indices, &output, &scores)?;
-        Ok(Self {
-            indices: indices.to_vec(),
-            examples,
-            scores,
-            layers,
-            classes: dataset.class_names(LABELS).to_vec(),
-            captions: vec![],
+/// Runs the network on the images `indices` and records the spikes of every layer.
+///
+/// ```
+/// use spikelet_nn::network::Network;
+/// use spikelet_train::prelude::*;
+/// use spikelet_train::show_activity;
+///
+/// let network = Network::find("mnist-fc")?;
+/// let test = spikelet_data::synthetic::digits_of(0, 1, 3).test;
+/// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+/// let module = network.module()?;
+/// let shown = show_activity(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
+/// assert_eq!(shown.layers[0].name, "fc.2");
+/// assert_eq!(shown.layers[0].spikes.shape, [8, 2, 196]);
+/// # Ok::<(), spikelet_core::Error>(())
+/// ```
+///
+/// # Errors
+/// When an index is out of range, shapes do not match, or the device fails.
+pub fn show_activity(
+    module: &dyn Module,
+    settings: &Settings,
+    dataset: &Arc<dyn Dataset>,
+    indices: &[usize],
+    store: &mut VarStore,
+) -> Result<Activity> {
+    let batch = batch_of(settings, dataset, indices)?;
+    let shape = shape_of(&**dataset, indices)?;
+    let step = Step::classifier_eval(module, settings, shape)?.read_activations(OUTPUT_SEQ);
+    let trace = step.trace_evaluation()?;
+    let cx = &trace.cx;
+    let tracer = cx.tracer();
+    let traced = cx.traced();
+    let spiking: Vec<(&str, String)> = (traced.recorded.iter().enumerate())
+        .filter_map(|(k, (path, value))| {
+            let name = path.strip_suffix(SPIKES)?;
+            // Two calls of one module record under one path.
+            let output = format!("recorded {k}");
+            tracer.output(&output, value);
+            Some((name, output))
         })
-    }
+        .collect();
+    let mut program = cx.compile(store, settings.seed)?;
+    // The random numbers of the first batch of an evaluation, as in the report.
+    let draws = Draws::for_evaluation(settings.seed, 0);
+    feed(&trace, &program, &batch, draws)?;
+    program.run()?;
+    let layers =
+        (spiking.iter()).map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
+    let layers = layers.collect::<Result<_>>()?;
+    let scores = rows(&program.get(SCORES)?);
+    let output = program.get(&activation_name(OUTPUT_SEQ))?;
+    let examples = examples_of_outputs(&**dataset, indices, &output, &scores)?;
+    Ok(Activity {
+        indices: indices.to_vec(),
+        examples,
+        scores,
+        layers,
+        classes: dataset.class_names(LABELS).to_vec(),
+        captions: vec![],
+    })
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use super::show::{examples_of_outputs, first_examples, rows};
 use super::step::{EpochMetrics, LABELS, Observation, ObservedLayer, SCORES, Step, path_of};
 use super::trainer::EXAMPLES;
 use super::{EvalStep, Settings};
-use crate::report::Example;
 use spikelet_core::{Error, Result};
 use spikelet_data::{Batch, DataLoader, Shard, image_shape};
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::report::Example;
 use std::collections::BTreeMap;
 
 /// The largest number of samples whose scores are computed.

@@ -1,22 +1,24 @@
 //! The trainer: model, settings, device, folder.
 
+use super::Settings;
 use super::callbacks::Callbacks;
 use super::checkpoint::{EpochRecord, best_of};
-use super::folder::{Former, RankInfo};
+use super::engine::{BuildEngine, Engine};
+use super::folder::{Former, RunLocation};
 use super::interrupt::{self, EndRequest};
-use super::monitored_metric::Goal;
+use super::memory::RunMemory;
 use super::step::{Monitor, Step};
 use super::trained::Trained;
-use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::experiment::{Experiment, OutputSettings};
 use crate::health::{Evidence, Finding};
-use crate::log::Output;
 use crate::weights::InitialWeights;
 use spikelet_core::Result;
 use spikelet_distributed::RankGroup;
 use spikelet_graph::Backend;
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
+use spikelet_report::Goal;
+use spikelet_report::log::Output;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +82,7 @@ pub struct Trainer<'a> {
     /// The metric that selects the best epoch, if it is given.
     pub(super) monitor: Option<(String, Goal)>,
     pub(super) backend: Option<Arc<dyn Backend>>,
-    pub(super) place: Option<RankInfo>,
+    pub(super) place: Option<RunLocation>,
     pub(super) former: Former,
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
@@ -282,7 +284,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Starts from the weights of a file ([`checkpoint_file`](crate::checkpoint_file)): of a checkpoint of another run or of
+    /// Starts from the weights of a file ([`checkpoint_file`](crate::folder::checkpoint_file)): of a checkpoint of another run or of
     /// PyTorch, of safetensors or of `.npz`. Of a network, the names may be those of a framework of
     /// [`weights::Framework`](crate::weights::Framework), and if the number of classes differs, the last layer is a new one;
     /// [`Start::initial_weights`] tells what was read. Of a step, they are its own names. A resumed run starts from its checkpoint.
@@ -301,7 +303,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Sets the folder from which the samples were read. Its absolute path is kept in checkpoints
-    /// ([`DatasetId::folder`](crate::DatasetId::folder)).
+    /// ([`DatasetId::folder`](crate::checkpoint::DatasetId::folder)).
     #[must_use]
     pub fn data_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.data_folder = Some(folder.into());
@@ -313,17 +315,17 @@ impl<'a> Trainer<'a> {
     /// into.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.place = Some(RankInfo::At(folder.into()));
+        self.place = Some(RunLocation::At(folder.into()));
         self
     }
 
     /// Writes them into a new folder in this one, named by the date and a number, such as
     /// `2026-11-22-001`; the link `latest` next to it points to the newest ([`latest_run`]).
     ///
-    /// [`latest_run`]: super::latest_run
+    /// [`latest_run`]: super::folder::latest_run
     #[must_use]
     pub fn new_folder_in(mut self, parent: impl Into<PathBuf>) -> Self {
-        self.place = Some(RankInfo::NewIn(parent.into()));
+        self.place = Some(RunLocation::NewIn(parent.into()));
         self
     }
 

@@ -1,6 +1,7 @@
 //! Checkpoints are written by a separate thread while training continues.
 
-use super::{Checkpoint, Progress};
+use super::Checkpoint;
+use super::checkpoint::Progress;
 use spikelet_core::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -128,7 +129,8 @@ impl Drop for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DatasetId, RunDefinition, Settings};
+    use crate::Settings;
+    use crate::checkpoint::{DatasetId, RunDefinition};
     use spikelet_nn::runtime::VarStore;
 
     fn checkpoint(step: u64) -> Checkpoint {

@@ -13,7 +13,8 @@ use spikelet_train::optim::{
     scalar_inputs_of, update_with_prefix,
 };
 use spikelet_train::prelude::*;
-use spikelet_train::{Outputs, Step, UpdateGuard};
+use spikelet_train::scaling::UpdateGuard;
+use spikelet_train::{Outputs, Step};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -8,9 +8,9 @@ use spikelet_graph::Tensor;
 use spikelet_nn::layer::RadLif;
 use spikelet_nn::neuron::{LeakyIntegrator, Liaf, Psn};
 use spikelet_train::prelude::*;
+use spikelet_train::recording::{RecordedFile, RecordingError};
 use spikelet_train::{
-    Inputs, Monitor, Outputs, Recorded, RecordedFile, Recording, RecordingError, Step, StepError,
-    evaluate, given_inputs, record,
+    Inputs, Monitor, Outputs, Recorded, Recording, Step, StepError, evaluate, given_inputs, record,
 };
 use std::path::Path;
 use std::sync::Arc;

@@ -6,9 +6,10 @@ use spikelet_expr::Expr;
 use spikelet_graph::Tensor;
 use spikelet_nn::energy::NetworkCounts;
 use spikelet_nn::layer::ConvTransposed2d;
-use spikelet_train::log::tensorboard::read_scalars;
+use spikelet_report::log::tensorboard::read_scalars;
 use spikelet_train::prelude::*;
-use spikelet_train::{EpochMetrics, Inputs, Monitor, Outputs, Step, StepError, count_operations};
+use spikelet_train::step::EpochMetrics;
+use spikelet_train::{Inputs, Monitor, Outputs, Step, StepError, count_operations};
 use std::sync::Arc;
 
 const T: usize = 3;

@@ -7,9 +7,10 @@ use spikelet_nn::encoder;
 use spikelet_train::optim::Clip;
 use spikelet_train::penalty::{Penalty, RateBounds};
 use spikelet_train::prelude::*;
+use spikelet_train::run::checkpoint_file;
 use spikelet_train::{
-    Checkpoint, Goal, Loaders, Monitor, Outputs, ParameterGroup, Step, checkpoint_file, device,
-    evaluate, given_inputs, metric,
+    Checkpoint, Goal, Loaders, Monitor, Outputs, ParameterGroup, Step, device, evaluate,
+    given_inputs, metric,
 };
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use spikelet::log::Console;
-use spikelet::train::checkpoint_file;
+use spikelet::train::run::checkpoint_file;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 

@@ -7,8 +7,9 @@ use spikelet::data::{self, DataOptions, ImageError, Progress, Split};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
+use spikelet::train::checkpoint::DatasetId;
 use spikelet::train::experiment::{DataSettings, Experiment};
-use spikelet::train::{DatasetId, SampleShape, Settings};
+use spikelet::train::{SampleShape, Settings};
 use std::path::{Path, PathBuf};
 
 /// The environment variable of the data set folder.

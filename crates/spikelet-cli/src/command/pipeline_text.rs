@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spikelet::human::bytes;
 use spikelet::pipeline::{Partition, PipelineStep};
-use spikelet::train::RunMemory;
+use spikelet::train::memory::RunMemory;
 
 /// A line for each stage, and one with the predicted idle time and the memory of each device; with
 /// `peak`, also that of the complete run.

@@ -12,7 +12,7 @@ use spikelet::graph::pass::PIPELINE;
 use spikelet::graph::{Graph, Plan, Target};
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::train::RunPlans;
+use spikelet::train::memory::RunPlans;
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::fmt::Display;
 use std::fs;

@@ -9,9 +9,10 @@ use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::human::bytes;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{
-    InFlight, RankInfo, RunMemory, SampleBatch, SampleShape, Settings, Step, TrainStep,
-};
+use spikelet::train::engine::InFlight;
+use spikelet::train::memory::RunMemory;
+use spikelet::train::step::{RankInfo, SampleBatch};
+use spikelet::train::{SampleShape, Settings, Step, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random samples.

@@ -6,9 +6,9 @@ use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::Console;
-use spikelet::train::{
-    EpochRecord, FoundRuns, RunDefinition, RunInfo, RunState, Setting, SkippedFolder, find_runs,
-};
+use spikelet::train::EpochRecord;
+use spikelet::train::checkpoint::RunDefinition;
+use spikelet::train::run::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -17,11 +17,11 @@ use spikelet::distributed::{RankGroup, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::pipeline::PipelineEngine;
+use spikelet::train::engine::BuildEngine;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
 use spikelet::train::metric::MetricValues;
-use spikelet::train::{
-    BuildEngine, Checkpoint, EpochRecord, FitReport, Settings, TrainStep, Trainer, latest_run,
-};
+use spikelet::train::run::latest_run;
+use spikelet::train::{Checkpoint, EpochRecord, FitReport, Settings, TrainStep, Trainer};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

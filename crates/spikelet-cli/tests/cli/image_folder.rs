@@ -2,7 +2,8 @@
 
 use crate::common::{code, complaint, mentions, program, said, said_json, stderr, stdout};
 use spikelet::tensors::TensorFile;
-use spikelet::train::{Checkpoint, Progress};
+use spikelet::train::Checkpoint;
+use spikelet::train::checkpoint::Progress;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;

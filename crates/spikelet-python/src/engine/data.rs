@@ -5,7 +5,8 @@ use super::json::parse;
 use super::samples::PySamples;
 use pyo3::prelude::*;
 use spikelet::data::{DataOptions, FrameSettings, Normalize, Split, find};
-use spikelet::train::{Loaders, Normalization, Settings, TrainingData};
+use spikelet::train::loaders::TrainingData;
+use spikelet::train::{Loaders, Normalization, Settings};
 use std::path::PathBuf;
 
 /// The training, validation and test samples of a data set.

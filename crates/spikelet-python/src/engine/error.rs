@@ -7,7 +7,10 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use spikelet::document::DocumentError;
 use spikelet::schema::UnknownName;
-use spikelet::train::{CheckpointError, RecordingError, RunFolderError, StepError, TrainError};
+use spikelet::train::checkpoint::CheckpointError;
+use spikelet::train::recording::RecordingError;
+use spikelet::train::run::RunFolderError;
+use spikelet::train::{StepError, TrainError};
 use spikelet::weights::WeightMapError;
 use spikelet::{DefinitionError, Error, LayerError, RuntimeError};
 use std::io;

@@ -14,10 +14,10 @@ use spikelet::module::{Context, Mode, Module, Traced, TracedTensor};
 use spikelet::network::Network;
 use spikelet::nir::NirError;
 use spikelet::runtime::VarStore;
-use spikelet::train::{
-    Checkpoint, DatasetId, EvalStep, Outputs, Progress, RunDefinition, SampleBatch, SampleShape,
-    Step, checkpoint_file,
-};
+use spikelet::train::checkpoint::{DatasetId, Progress, RunDefinition};
+use spikelet::train::run::checkpoint_file;
+use spikelet::train::step::SampleBatch;
+use spikelet::train::{Checkpoint, EvalStep, Outputs, SampleShape, Step};
 use spikelet::weights::{Weights, of_the_model, tensor_of};
 use std::collections::BTreeMap;
 use std::ffi::CString;

@@ -57,7 +57,7 @@ fn file_error(error: spikelet_weights::Error) -> PyErr {
 #[pyfunction]
 pub(super) fn read_weights<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
     let weights = py.detach(|| {
-        let path = spikelet::train::checkpoint_file(path).map_err(raise)?;
+        let path = spikelet::train::run::checkpoint_file(path).map_err(raise)?;
         Weights::read(&path).map_err(file_error)
     })?;
     dict_of(py, &weights)
@@ -117,7 +117,7 @@ pub(super) fn load_weights(
     let framework = framework_name.map(framework).transpose()?;
     py.detach(|| {
         let file = match &path {
-            Ok(path) => spikelet::train::checkpoint_file(path).map_err(raise)?,
+            Ok(path) => spikelet::train::run::checkpoint_file(path).map_err(raise)?,
             Err(_) => "the arrays".into(),
         };
         let weights = match given {

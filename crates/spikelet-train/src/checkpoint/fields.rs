@@ -113,7 +113,7 @@ pub(crate) fn differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Progress;
+    use crate::checkpoint::Progress;
     use serde_json::json;
 
     #[test]

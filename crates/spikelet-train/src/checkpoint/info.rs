@@ -4,7 +4,7 @@ use super::error::CheckpointProblem;
 use super::fields::parse;
 use super::model_folder::with_config;
 use super::{DatasetId, FORMAT, Progress, RunDefinition, entry, unfit, upgrade};
-use crate::checkpoint_file;
+use crate::folder::checkpoint_file;
 use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_nn::tensors::TensorFile;
@@ -27,7 +27,7 @@ impl CheckpointInfo {
     /// [`Checkpoint::read`](super::Checkpoint::read) does.
     ///
     /// ```no_run
-    /// use spikelet_train::CheckpointInfo;
+    /// use spikelet_train::checkpoint::CheckpointInfo;
     /// let info = CheckpointInfo::read("runs/mnist-fc/latest/last.safetensors")?;
     /// println!("{} epochs on {}", info.progress.epoch, info.dataset.name);
     /// # Ok::<(), spikelet_core::Error>(())

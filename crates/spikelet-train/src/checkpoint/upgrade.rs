@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(settings.optimizer, AdamW::new(1e-2).into());
         assert_eq!(settings.gradient_noise, Some(0.1));
         assert_eq!(settings.schedule.warm_up, 2.0);
-        let step: crate::StepDefinition =
+        let step: crate::checkpoint::StepDefinition =
             serde_json::from_value(metadata["step"].clone()).expect("no other fields are missing");
         assert_eq!(step.samples, 100);
         let groups = step.step["groups"].as_array().expect("a list");

@@ -1,7 +1,8 @@
 //! The data set of a run.
 
 use super::Experiment;
-use crate::{DatasetId, Normalization, Settings};
+use crate::checkpoint::DatasetId;
+use crate::{Normalization, Settings};
 use spikelet_core::document::{Located, Node};
 use spikelet_data::{DataOptions, Field, FrameSettings, NamedDataset, find, named_datasets};
 use spikelet_schema::{Schema, read_into};

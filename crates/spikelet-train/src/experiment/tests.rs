@@ -1,8 +1,8 @@
 use super::*;
+use crate::ParameterGroup;
 use crate::optim::LrSchedule;
 use crate::optim::schedule::Cosine;
-use crate::penalty::{RateBounds, SpikeCount};
-use crate::{ParameterGroup, Penalty};
+use crate::penalty::{Penalty, RateBounds, SpikeCount};
 use serde_json::Value;
 use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::loss::{CrossEntropy, Tet};

@@ -19,7 +19,7 @@ const LOCK: &str = ".series.lock";
 /// The folder of a series of runs, locked by this process. Each run has a folder in it, and its own lock.
 ///
 /// ```
-/// use spikelet_train::SeriesFolder;
+/// use spikelet_train::run::SeriesFolder;
 /// # let runs = tempfile::tempdir()?;
 /// let mut series = SeriesFolder::create_in(runs.path())?;
 /// series.write(&["seed-0", "seed-1"])?;
@@ -161,7 +161,7 @@ struct DescriptionError(serde_json::Error);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latest_run;
+    use crate::folder::latest_run;
 
     fn refused(result: Result<SeriesFolder>) -> RunFolderError {
         match result {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_a_run_has_no_series_and_the_reverse() -> Result<()> {
-        use crate::folder::{Former, RankInfo, RunFolder};
+        use crate::folder::{Former, RunFolder, RunLocation};
         let folder = tempfile::tempdir().expect("a folder");
         let run = folder.path().join("run");
         std::fs::create_dir(&run).expect("a folder");
@@ -227,7 +227,7 @@ mod tests {
         let mut series = SeriesFolder::create(&path)?;
         series.write(&1)?;
         series.keep();
-        let opened = RunFolder::open(&RankInfo::At(path), &Former::Replace);
+        let opened = RunFolder::open(&RunLocation::At(path), &Former::Replace);
         let error = opened.expect_err("it has a series").to_string();
         assert!(error.contains("holds a series of runs"), "{error}");
         Ok(())

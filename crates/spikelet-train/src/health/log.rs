@@ -4,9 +4,9 @@
 
 use super::{Evidence, Probe, RunFacts};
 use crate::folder::HEALTH;
-use crate::log::{JsonLines, jsonl};
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
+use spikelet_report::log::{JsonLines, jsonl};
 use std::path::{Path, PathBuf};
 
 /// A line of the log.

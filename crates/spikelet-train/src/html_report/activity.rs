@@ -1,11 +1,13 @@
 //! Spikes and potentials of neurons for the first test samples.
 
 use crate::metric::recognized;
-use crate::report::html::{LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail};
 use crate::show::image_and_label;
 use crate::test_pass::{LayerPass, TestPass};
 use spikelet_data::{Dataset, image_shape};
 use spikelet_graph::Tensor;
+use spikelet_report::report::html::{
+    LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail,
+};
 
 /// The largest number of potentials of all layers together.
 const POTENTIALS: usize = 80_000;

@@ -1,10 +1,10 @@
 //! The configuration: settings, network, data, plan figures.
 
 use super::{RunRecords, cut, short};
-use crate::report::html::Table;
 use crate::run_info::flatten;
 use serde_json::Value;
 use spikelet_core::human::{bytes, thousands};
+use spikelet_report::report::html::Table;
 use std::collections::BTreeMap;
 
 /// The largest number of characters of a value, and of rows of a table.

@@ -5,7 +5,7 @@ use super::steps::{over_steps, step_curves};
 use super::{RunRecords, short};
 use crate::checkpoint::EpochRecord;
 use crate::metric::MetricValues;
-use crate::report::html::{Panel, Series};
+use spikelet_report::report::html::{Panel, Series};
 use std::collections::BTreeSet;
 
 /// The largest number of metrics with a figure, besides the loss and the monitored one.

@@ -2,8 +2,8 @@
 
 use super::{End, RunRecords};
 use crate::metric::MetricValues;
-use crate::report::html::Tile;
 use spikelet_core::human::{bytes, duration, percent, thousands};
+use spikelet_report::report::html::Tile;
 
 /// A value of a metric as text.
 fn shown(metric: &str, value: f64) -> String {

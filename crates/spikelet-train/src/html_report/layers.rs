@@ -4,9 +4,9 @@ use super::steps::{over_steps, step_curves};
 use super::{RunRecords, short};
 use crate::checkpoint::EpochRecord;
 use crate::metric::MetricValues;
-use crate::report::html::{LayerRow, Panel, Series, rounded};
 use crate::test_pass::LayerPass;
 use spikelet_core::human::thousands;
+use spikelet_report::report::html::{LayerRow, Panel, Series, rounded};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 

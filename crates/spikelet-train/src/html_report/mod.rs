@@ -8,14 +8,14 @@ mod layers;
 mod steps;
 mod tested;
 
-use super::checkpoint::{DatasetId, EpochRecord};
+use super::Settings;
+use super::checkpoint::{DatasetId, EpochRecord, RunDefinition};
 use super::memory::RunMemory;
-use super::report::html::{Advice, HtmlReport};
 use super::test_pass::TestPass;
-use super::{RunDefinition, Settings};
 use crate::health::Finding;
 use spikelet_data::Dataset;
 use spikelet_graph::Plan;
+use spikelet_report::report::html::{Advice, HtmlReport};
 use std::collections::BTreeMap;
 
 /// The end of a run.

@@ -3,11 +3,11 @@
 use super::RunRecords;
 use super::activity::sample;
 use crate::metric::recognized;
-use crate::report::html::{Confusion, Sample, Worst, rounded};
 use crate::step::LABELS;
 use crate::test_pass::TestPass;
 use spikelet_data::{Dataset, image_shape};
 use spikelet_nn::loss::Loss;
+use spikelet_report::report::html::{Confusion, Sample, Worst, rounded};
 use std::collections::BTreeMap;
 
 /// The largest number of classes with a matrix.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// ```
 /// use spikelet_graph::{DType, Tracer};
 /// use spikelet_train::optim::{Limited, Sgd};
-/// use spikelet_train::{Settings, UpdateGuard, scalar_inputs, update};
+/// use spikelet_train::{Settings, optim::{scalar_inputs, update}, scaling::UpdateGuard};
 /// let sgd = Sgd::default();
 /// let limited = Limited::new(&sgd, Some([0.0, 1.0]));
 /// let tracer = Tracer::new(DType::F32);

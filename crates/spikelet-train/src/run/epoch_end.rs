@@ -3,9 +3,9 @@
 use super::super::checkpoint::EpochRecord;
 use super::folder::EPOCH_TAGS;
 use super::{EpochSums, Evaluated, Progress, Run};
-use crate::log::EpochLine;
 use crate::metric::MetricValues;
 use spikelet_core::Result;
+use spikelet_report::log::EpochLine;
 use std::time::Instant;
 
 impl Run<'_> {

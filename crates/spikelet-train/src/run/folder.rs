@@ -8,14 +8,14 @@ use super::super::folder::{
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
+use crate::checkpoint::{DatasetId, RunDefinition};
 use crate::health::HealthLog;
-use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
-use crate::{DatasetId, RunDefinition};
 use spikelet_core::Result;
 use spikelet_core::files::{self, write_atomically};
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
+use spikelet_report::log::{JsonLines, SummaryWriter};
 use std::path::PathBuf;
 use std::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::SampleShape;
-use crate::checkpoint_file;
+use crate::folder::checkpoint_file;
 use crate::weights::InitialWeights;
 use spikelet_core::{Result, files};
 

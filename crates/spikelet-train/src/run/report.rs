@@ -2,12 +2,12 @@
 
 use super::Run;
 use crate::html_report::{End, RunRecords};
-use crate::log::tensorboard::read_scalars;
 use crate::step::LABELS;
 use crate::test_pass::TestPass;
 use crate::{FitReport, TrainStep, folder, picture};
 use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, Dataset, image_shape};
+use spikelet_report::log::tensorboard::read_scalars;
 use std::any::Any;
 use std::path::PathBuf;
 

@@ -4,10 +4,10 @@
 //! steps, and its result is read when the next one is started, so that no step waits for it.
 
 use crate::EvalStep;
-use crate::log::SummaryWriter;
 use crate::step::PendingMetrics;
 use spikelet_core::Result;
 use spikelet_data::Batch;
+use spikelet_report::log::SummaryWriter;
 
 /// The forward pass, and its run whose result has not been read.
 pub(super) struct SampledRates {

@@ -5,25 +5,23 @@ use super::probes::Probes;
 use super::sampled_rates::SampledRates;
 use super::sums::EpochSums;
 use super::{Evaluated, Run};
-use crate::checkpoint::Progress;
-use crate::device;
-use crate::engine::Programs;
+use crate::checkpoint::{Progress, RunDefinition, StepDefinition};
+use crate::engine::{BuildEngine, Programs};
 use crate::evaluation::Evaluator;
 use crate::folder::RunFolder;
 use crate::health::Evidence;
 use crate::loaders::Loaders;
-use crate::log::{Console, Output};
 use crate::memory::{RunSteps, Task};
 use crate::monitored_metric::MonitoredMetric;
 use crate::ranks::{Ranks, SyncSchedule};
+use crate::step::RankInfo;
 use crate::trained::{Steps, Trained};
 use crate::trainer::{EXAMPLES, Trainer};
-use crate::{
-    BatchShape, BuildEngine, RankInfo, RunDefinition, SampleShape, Settings, StepDefinition,
-};
+use crate::{BatchShape, SampleShape, Settings, device};
 use spikelet_core::{Error, Result};
 use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
+use spikelet_report::log::{Console, Output};
 use std::time::Instant;
 
 impl<'a> Run<'a> {

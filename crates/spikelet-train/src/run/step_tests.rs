@@ -3,14 +3,12 @@
 //! loader threads, an own metric that selects the best epoch, several ranks.
 
 use super::tests::{Left, NEVER, left};
+use crate::checkpoint::{CheckpointError, CheckpointProblem};
 use crate::folder::{BEST, LAST};
 use crate::metric::{self, MetricValues};
 use crate::optim::schedule::Plateau;
 use crate::optim::{Adam, Clip, LrSchedule, Sgd};
-use crate::{
-    Checkpoint, CheckpointError, CheckpointProblem, FitReport, Goal, Loaders, Outputs, Settings,
-    Step, Trainer,
-};
+use crate::{Checkpoint, FitReport, Goal, Loaders, Outputs, Settings, Step, Trainer};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Cpu;
 use spikelet_data::{Augment, DataLoader, LoaderConfig, MixUp, synthetic};

@@ -1,10 +1,8 @@
 //! Runs that are interrupted after each batch of training and of evaluation, and resumed.
 
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
-use crate::log::jsonl;
-use crate::penalty::SpikeCount;
-use crate::{Checkpoint, FitReport};
-use crate::{Penalty, Settings, Trainer};
+use crate::penalty::{Penalty, SpikeCount};
+use crate::{Checkpoint, FitReport, Settings, Trainer};
 use serde_json::Value;
 use spikelet_core::files;
 use spikelet_cpu::Cpu;
@@ -14,6 +12,7 @@ use spikelet_nn::layer::*;
 use spikelet_nn::module::*;
 use spikelet_nn::neuron::*;
 use spikelet_nn::tensors::TensorFile;
+use spikelet_report::log::jsonl;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

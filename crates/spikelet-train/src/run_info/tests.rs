@@ -1,9 +1,9 @@
 use super::*;
 
-use crate::checkpoint::Checkpoint;
+use crate::Settings;
+use crate::checkpoint::{Checkpoint, DatasetId, Progress, RunDefinition};
 use crate::metric::MetricValues;
 use crate::optim::Adam;
-use crate::{DatasetId, Progress, RunDefinition, Settings};
 use serde_json::json;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;
@@ -51,7 +51,7 @@ fn write(folder: &Path, settings: Settings, epoch: usize, logged: usize) {
     checkpoint
         .and_then(|checkpoint| checkpoint.write(folder.join(LAST)))
         .expect("written");
-    let mut log = crate::log::JsonLines::create(folder.join(EPOCHS)).expect("a log");
+    let mut log = spikelet_report::log::JsonLines::create(folder.join(EPOCHS)).expect("a log");
     (1..=logged).for_each(|epoch| log.append(&record(epoch)).expect("written"));
 }
 
@@ -171,7 +171,7 @@ fn a_folder_stands_for_its_best_checkpoint() {
     let at = |name: &str| folder.path().join(name);
     write(&at("2026-11-28-001"), settings(), 1, 1);
     let run = at("2026-11-28-001");
-    let file = |path: &Path| crate::checkpoint_file(path).expect("a checkpoint");
+    let file = |path: &Path| crate::folder::checkpoint_file(path).expect("a checkpoint");
     assert_eq!(file(&run), run.join(LAST));
     // The latest run of a folder.
     assert_eq!(file(folder.path()), run.join(LAST));
@@ -183,7 +183,7 @@ fn a_folder_stands_for_its_best_checkpoint() {
         run.join(BEST)
     );
     std::fs::create_dir(at("empty")).expect("a folder");
-    let error = crate::checkpoint_file(at("empty")).expect_err("no checkpoint");
+    let error = crate::folder::checkpoint_file(at("empty")).expect_err("no checkpoint");
     assert!(matches!(
         error.downcast_ref(),
         Some(RunFolderError::NoCheckpoint { .. })

@@ -2,8 +2,8 @@
 
 use super::Step;
 use super::trace::Phase;
-use crate::RankInfo;
 use crate::hexadecimal::hexadecimal;
+use crate::step::RankInfo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use spikelet_core::Result;

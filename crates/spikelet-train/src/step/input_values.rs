@@ -18,7 +18,7 @@ use spikelet_graph::op::HostTensor;
 ///
 /// ```
 /// use spikelet_graph::op::HostTensor;
-/// use spikelet_train::InputValues;
+/// use spikelet_train::step::InputValues;
 ///
 /// /// The sum of the numbers of elements.
 /// fn elements(inputs: impl InputValues) -> spikelet_core::Result<usize> {

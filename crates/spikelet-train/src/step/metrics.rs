@@ -165,7 +165,7 @@ impl PartialEq for StepMetrics {
 ///
 /// ```no_run
 /// # fn steps() -> Vec<spikelet_train::StepMetrics> { vec![] }
-/// use spikelet_train::EpochMetrics;
+/// use spikelet_train::step::EpochMetrics;
 /// let mut epoch = EpochMetrics::default();
 /// for metrics in steps() {
 ///     epoch.add(&metrics);

@@ -72,8 +72,8 @@ pub(crate) use trace::activation_name;
 pub use weights::LoadReport;
 pub(crate) use weights::expect_tensors;
 
-use crate::Penalty;
 use crate::optim::{Clip, Optimizer};
+use crate::penalty::Penalty;
 use groups::{Group, Groups, Names};
 use inputs::{InputSpec, Layout};
 use monitors::Monitors;

@@ -2,7 +2,7 @@
 
 use super::TrainStep;
 use super::error::{StepError, TypeDifference};
-use crate::checkpoint_file;
+use crate::folder::checkpoint_file;
 use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{InputKind, Tensor};
@@ -98,7 +98,7 @@ impl TrainStep {
         write(store, self.model(), BTreeMap::new(), path.as_ref())
     }
 
-    /// Reads parameters and buffers of the network from a file of weights ([`checkpoint_file`](crate::checkpoint_file):
+    /// Reads parameters and buffers of the network from a file of weights ([`checkpoint_file`](crate::folder::checkpoint_file):
     /// a file, the folder of a run or of a model, `hf://owner/name`): safetensors, `.npz`, or a checkpoint of PyTorch.
     ///
     /// With `strict` the file must have exactly these tensors; otherwise those that it does not have keep their values, for

@@ -6,7 +6,7 @@ use super::map::WeightMap;
 use super::network::split;
 use super::papers;
 use super::prefix::strip_prefixes;
-use crate::checkpoint_file;
+use crate::folder::checkpoint_file;
 use crate::step::expect_tensors;
 use crate::weight_tensors::{of_the_model, tensor_of};
 use spikelet_core::{Error, Result};

@@ -13,7 +13,9 @@ use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{EvalPlan, InFlight, SampleBatch, SampleShape, Settings, Step};
+use spikelet::train::engine::InFlight;
+use spikelet::train::step::{EvalPlan, SampleBatch};
+use spikelet::train::{SampleShape, Settings, Step};
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -11,11 +11,11 @@ use spikelet::data::Batch;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::network::Network;
-use spikelet::pipeline::PipelineOptions;
-use spikelet::pipeline::PipelineStep;
+use spikelet::pipeline::{PipelineOptions, PipelineStep};
 use spikelet::runtime::VarStore;
+use spikelet::train::Settings;
+use spikelet::train::engine::BuildEngine;
 use spikelet::train::experiment::Experiment;
-use spikelet::train::{BuildEngine, Settings};
 use std::process::ExitCode;
 use std::time::Instant;
 

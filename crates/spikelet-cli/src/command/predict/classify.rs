@@ -9,7 +9,7 @@ use spikelet::module::Module;
 use spikelet::report::Activity;
 use spikelet::runtime::VarStore;
 use spikelet::train::metric::recognized;
-use spikelet::train::{BatchShape, EvalStep, Settings, Step};
+use spikelet::train::{BatchShape, EvalStep, Settings, Step, show_activity};
 
 /// The scores of one image.
 pub struct Prediction {
@@ -131,7 +131,7 @@ impl<'a> Classifier<'a> {
     ) -> Result<(Activity, Vec<Prediction>), Failure> {
         let images = as_dataset(inputs, self.shape, self.classes)?;
         let indices: Vec<usize> = (0..inputs.len()).collect();
-        let mut activity = Activity::new(self.module, self.settings, &images, &indices, store)?;
+        let mut activity = show_activity(self.module, self.settings, &images, &indices, store)?;
         activity.captions = inputs.iter().map(Input::name).collect();
         let scores = activity.scores.iter();
         let found = scores.map(|row| self.prediction(row)).collect();

@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use spikelet::train::{EpochRecord, RunInfo};
+use spikelet::train::EpochRecord;
+use spikelet::train::run::RunInfo;
 use std::path::Path;
 
 /// The version of the description.

@@ -14,7 +14,8 @@ use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::human::{duration, percent};
 use spikelet::log::{Console, Output};
-use spikelet::train::{RunInfo, SeriesFolder, TrainError};
+use spikelet::train::TrainError;
+use spikelet::train::run::{RunInfo, SeriesFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

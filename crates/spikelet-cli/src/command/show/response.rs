@@ -9,6 +9,7 @@ use serde_json::json;
 use spikelet::log::Console;
 use spikelet::report::Activity;
 use spikelet::terminal::escaped;
+use spikelet::train::show_activity;
 
 /// The largest number of images.
 const MOST: usize = 64;
@@ -25,7 +26,7 @@ impl Show {
         trained.image()?;
         let test = trained.test(&self.data, console)?;
         let images = test.images()?;
-        let shown = Activity::new(
+        let shown = show_activity(
             &*trained.network.module()?,
             trained.checkpoint.settings()?,
             images,

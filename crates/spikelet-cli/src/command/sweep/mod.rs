@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use spikelet::distributed::Role;
 use spikelet::log::{Console, Output};
 use spikelet::problem_and_help;
-use spikelet::train::latest_run;
+use spikelet::train::run::latest_run;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

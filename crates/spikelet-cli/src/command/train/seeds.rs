@@ -1,17 +1,16 @@
 //! `spikelet train --seeds`: one run for each of several seeds.
 
 use super::arguments;
-use crate::command::path_text;
-use crate::command::say_table;
 use crate::command::series::{
     Description, Ended, Place, Series, SeriesRun, Statistics, experiment_text,
 };
+use crate::command::{path_text, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::human::duration;
 use spikelet::log::Console;
-use spikelet::train::{SeriesFolder, latest_run};
+use spikelet::train::run::{SeriesFolder, latest_run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

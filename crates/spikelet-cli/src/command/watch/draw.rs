@@ -9,7 +9,7 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, LineGauge, Paragraph};
 use spikelet::human::{percent, thousands};
-use spikelet::train::RunState;
+use spikelet::train::run::RunState;
 use std::ops::Range;
 
 /// The colors of the curves in their order.

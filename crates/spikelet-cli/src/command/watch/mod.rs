@@ -11,7 +11,7 @@ use super::runs::run_json;
 use crate::failure::Failure;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use spikelet::log::Console;
-use spikelet::train::{RunInfo, RunState};
+use spikelet::train::run::{RunInfo, RunState};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ fn newest(path: &Path) -> Result<PathBuf, Failure> {
         let times = files.filter_map(|name| run.folder.join(name).metadata().ok()?.modified().ok());
         (matches!(run.state, RunState::Running { .. }), times.max())
     };
-    let runs = spikelet::train::find_runs(path)?.runs;
+    let runs = spikelet::train::run::find_runs(path)?.runs;
     let newest = runs.into_iter().max_by_key(rank);
     Ok(newest.map_or(path.to_path_buf(), |run| run.folder))
 }

@@ -2,8 +2,9 @@ use super::draw::draw;
 use super::view::View;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use spikelet::train::EpochRecord;
 use spikelet::train::metric::MetricValues;
-use spikelet::train::{EpochRecord, RunInfo, RunState};
+use spikelet::train::run::{RunInfo, RunState};
 use std::collections::BTreeMap;
 
 fn record(epoch: usize) -> EpochRecord {

@@ -4,8 +4,9 @@ use super::pages::{Page, pages};
 use crate::failure::Failure;
 use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::tensorboard::read_scalars;
+use spikelet::train::EpochRecord;
 use spikelet::train::metric::MetricValues;
-use spikelet::train::{EpochRecord, RunInfo, RunState};
+use spikelet::train::run::{RunInfo, RunState};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A file to which objects are appended, one per line.
 ///
 /// ```
-/// # use spikelet_train::log::{JsonLines, jsonl};
+/// # use spikelet_report::log::{JsonLines, jsonl};
 /// use serde_json::{Value, json};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("log.jsonl");

@@ -160,7 +160,7 @@ impl Stroke {
 /// A drawing on a white background; shapes lie above those drawn before them.
 ///
 /// ```
-/// use spikelet_train::report::svg::{Area, Stroke, Svg, TextStyle};
+/// use spikelet_report::report::svg::{Area, Stroke, Svg, TextStyle};
 /// let mut svg = Svg::new(200.0, 100.0, "a line");
 /// svg.line([10.0, 90.0], [190.0, 10.0], Stroke::new("black", 1.5));
 /// svg.text([10.0, 20.0], TextStyle::caption(12.0), "U < 1");

@@ -7,8 +7,8 @@
 mod panel;
 mod thumbnail;
 
-pub(crate) use panel::{Panel, Series, rounded};
-pub(crate) use thumbnail::thumbnail;
+pub use panel::{Panel, Series, rounded};
+pub use thumbnail::thumbnail;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Serialize;
@@ -39,149 +39,149 @@ const POINTS_OF_A_CURVE: [usize; 2] = [40, 2000];
 
 /// The data of the page. Parts that a run does not have are absent.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct HtmlReport {
-    pub(crate) title: String,
-    pub(crate) subtitle: String,
+pub struct HtmlReport {
+    pub title: String,
+    pub subtitle: String,
     /// `finished`, `stopped early`, `interrupted` or `failed`.
-    pub(crate) status: &'static str,
+    pub status: &'static str,
     /// The error of a run that failed, or the remedy for one that was interrupted.
-    pub(crate) message: Option<String>,
-    pub(crate) version: &'static str,
+    pub message: Option<String>,
+    pub version: &'static str,
     /// The most important results.
-    pub(crate) tiles: Vec<Tile>,
+    pub tiles: Vec<Tile>,
     /// Problems with advice.
-    pub(crate) findings: Vec<Advice>,
+    pub findings: Vec<Advice>,
     /// Why the run cannot be judged, if it is too short.
-    pub(crate) too_short: Option<String>,
-    pub(crate) panels: Vec<Panel>,
+    pub too_short: Option<String>,
+    pub panels: Vec<Panel>,
     /// What to do to see layers over training, if no monitor was on.
-    pub(crate) no_monitors: Option<String>,
-    pub(crate) layers: Vec<LayerRow>,
-    pub(crate) layers_note: String,
-    pub(crate) classes: Vec<String>,
-    pub(crate) samples: Option<Samples>,
-    pub(crate) confusion: Option<Confusion>,
-    pub(crate) worst: Option<Worst>,
-    pub(crate) command: Option<String>,
+    pub no_monitors: Option<String>,
+    pub layers: Vec<LayerRow>,
+    pub layers_note: String,
+    pub classes: Vec<String>,
+    pub samples: Option<Samples>,
+    pub confusion: Option<Confusion>,
+    pub worst: Option<Worst>,
+    pub command: Option<String>,
     /// The text of `experiment.toml`.
-    pub(crate) experiment: Option<String>,
-    pub(crate) configuration: Vec<Table>,
+    pub experiment: Option<String>,
+    pub configuration: Vec<Table>,
 }
 
 /// A result of the headline.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Tile {
-    pub(crate) name: String,
-    pub(crate) value: String,
-    pub(crate) note: String,
+pub struct Tile {
+    pub name: String,
+    pub value: String,
+    pub note: String,
 }
 
 /// A problem and its remedy.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Advice {
-    pub(crate) layer: Option<String>,
-    pub(crate) sentence: String,
-    pub(crate) advice: String,
+pub struct Advice {
+    pub layer: Option<String>,
+    pub sentence: String,
+    pub advice: String,
 }
 
 /// The values of a layer after the last epoch.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct LayerRow {
-    pub(crate) name: String,
+pub struct LayerRow {
+    pub name: String,
     /// Of one sample at one time step.
-    pub(crate) shape: Option<Vec<usize>>,
-    pub(crate) rate: Option<f64>,
-    pub(crate) dead: Option<f64>,
-    pub(crate) saturated: Option<f64>,
-    pub(crate) potential: Option<f64>,
-    pub(crate) potential_std: Option<f64>,
-    pub(crate) distance: Option<f64>,
+    pub shape: Option<Vec<usize>>,
+    pub rate: Option<f64>,
+    pub dead: Option<f64>,
+    pub saturated: Option<f64>,
+    pub potential: Option<f64>,
+    pub potential_std: Option<f64>,
+    pub distance: Option<f64>,
 }
 
 /// Some samples with the activity of neurons.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Samples {
-    pub(crate) samples: Vec<Sample>,
-    pub(crate) layers: Vec<SampledLayer>,
+pub struct Samples {
+    pub samples: Vec<Sample>,
+    pub layers: Vec<SampledLayer>,
 }
 
 /// A sample, with label and scores if it is classified.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Sample {
+pub struct Sample {
     /// In the test set.
-    pub(crate) index: usize,
-    pub(crate) label: Option<usize>,
-    pub(crate) predicted: Option<usize>,
+    pub index: usize,
+    pub label: Option<usize>,
+    pub predicted: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) loss: Option<f64>,
+    pub loss: Option<f64>,
     /// The image as a data URI.
-    pub(crate) png: Option<String>,
+    pub png: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scores: Option<Vec<Option<f64>>>,
+    pub scores: Option<Vec<Option<f64>>>,
 }
 
 /// The activity of some neurons of a layer.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct SampledLayer {
-    pub(crate) name: String,
-    pub(crate) shape: Vec<usize>,
+pub struct SampledLayer {
+    pub name: String,
+    pub shape: Vec<usize>,
     /// The number of time steps, and of those that are shown.
-    pub(crate) time_steps: usize,
-    pub(crate) shown_steps: usize,
+    pub time_steps: usize,
+    pub shown_steps: usize,
     /// The indices of the neurons.
-    pub(crate) neurons: Vec<usize>,
+    pub neurons: Vec<usize>,
     /// The threshold, if all of them have the same one.
-    pub(crate) threshold: Option<f64>,
-    pub(crate) samples: Vec<LayerSample>,
+    pub threshold: Option<f64>,
+    pub samples: Vec<LayerSample>,
 }
 
 /// The activity of some neurons for a sample.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct LayerSample {
+pub struct LayerSample {
     /// The number of spikes for each neuron of the layer and time step.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
     /// The spikes of each neuron as bits in hexadecimal digits, the first time step first.
-    pub(crate) spikes: Vec<String>,
+    pub spikes: Vec<String>,
     /// Which of them have potentials.
-    pub(crate) chosen: Vec<usize>,
+    pub chosen: Vec<usize>,
     /// The potentials of these.
-    pub(crate) v: Option<Vec<Vec<Option<f64>>>>,
+    pub v: Option<Vec<Vec<Option<f64>>>>,
 }
 
 /// Counts by label and prediction.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Confusion {
+pub struct Confusion {
     /// The number of samples, of those in the test set, and what they are.
-    pub(crate) samples: usize,
-    pub(crate) of: usize,
-    pub(crate) unit: &'static str,
+    pub samples: usize,
+    pub of: usize,
+    pub unit: &'static str,
     /// What is counted.
-    pub(crate) counted: &'static str,
+    pub counted: &'static str,
     /// The number of samples whose output has no spike.
-    pub(crate) silent: usize,
+    pub silent: usize,
     /// A row for each label, unless there are too many classes.
-    pub(crate) counts: Option<Vec<Vec<u32>>>,
+    pub counts: Option<Vec<Vec<u32>>>,
     /// The most frequent errors: label, prediction, count.
-    pub(crate) pairs: Vec<(usize, usize, u32)>,
+    pub pairs: Vec<(usize, usize, u32)>,
 }
 
 /// The images with the highest losses.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Worst {
-    pub(crate) note: String,
-    pub(crate) images: Vec<Sample>,
+pub struct Worst {
+    pub note: String,
+    pub images: Vec<Sample>,
 }
 
 /// Names with values.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Table {
-    pub(crate) title: String,
-    pub(crate) rows: Vec<(String, String)>,
+pub struct Table {
+    pub title: String,
+    pub rows: Vec<(String, String)>,
 }
 
 impl HtmlReport {
     /// Thins the curves so that all of them have at most about 100,000 points.
-    pub(crate) fn bound(&mut self) {
+    pub fn bound(&mut self) {
         let curves: usize = self.panels.iter().map(|panel| panel.series.len()).sum();
         let [least, most] = POINTS_OF_A_CURVE;
         let each = (MOST_POINTS / curves.max(1)).clamp(least, most);
@@ -189,7 +189,7 @@ impl HtmlReport {
     }
 
     /// The page.
-    pub(crate) fn to_html(&self) -> String {
+    pub fn to_html(&self) -> String {
         let style = STYLES.join("\n");
         let script = SCRIPTS.join("\n");
         let digest = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
@@ -221,7 +221,7 @@ impl HtmlReport {
     }
 
     /// Writes [`to_html`](Self::to_html) to a file.
-    pub(crate) fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         files::write_atomically(path, self.to_html().as_bytes())
     }
 }

@@ -14,7 +14,8 @@ pub mod curves;
 mod drawing;
 mod font;
 mod gates;
-pub(crate) mod html;
+#[doc(hidden)]
+pub mod html;
 mod image;
 mod plot;
 mod png;
@@ -58,8 +59,8 @@ pub struct EpochPoint {
 /// The report of a training run.
 ///
 /// ```
-/// use spikelet_train::Goal;
-/// use spikelet_train::report::{EpochPoint, Report};
+/// use spikelet_report::Goal;
+/// use spikelet_report::report::{EpochPoint, Report};
 /// let report = Report {
 ///     title: "mnist-fc on MNIST".to_string(),
 ///     subtitle: "cpu, 2 threads · test accuracy 98.0 %".to_string(),

@@ -228,7 +228,7 @@ impl Drop for EpochBar {
 /// The summary line of an epoch, which fits a terminal of 80 columns.
 ///
 /// ```
-/// # use spikelet_train::log::EpochLine;
+/// # use spikelet_report::log::EpochLine;
 /// let line = EpochLine {
 ///     epoch: 1,
 ///     epochs: 8,

@@ -9,7 +9,7 @@ use super::svg::{
 /// A bar chart of several panels, one below the other. Each bar belongs to a group and a series.
 ///
 /// ```
-/// use spikelet_train::report::{BarPanel, Bars};
+/// use spikelet_report::report::{BarPanel, Bars};
 /// let bars = Bars {
 ///     title: "LIF".to_string(),
 ///     subtitle: "cpu".to_string(),

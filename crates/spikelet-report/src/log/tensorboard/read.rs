@@ -11,7 +11,7 @@ use std::path::Path;
 /// has no curves.
 ///
 /// ```
-/// # use spikelet_train::log::{SummaryWriter, tensorboard::read_scalars};
+/// # use spikelet_report::log::{SummaryWriter, tensorboard::read_scalars};
 /// # let folder = tempfile::tempdir()?;
 /// let mut writer = SummaryWriter::create(folder.path())?;
 /// writer.add_scalar("loss", 1, 0.5)?;

@@ -8,7 +8,7 @@ const LARGEST: usize = 64;
 
 /// An image `[channels, height, width]`, one byte per value, as a PNG file in a data URI. Larger images are reduced:
 /// a pixel is the mean of those that it covers. Two channels are red and green; more than three are averaged.
-pub(crate) fn thumbnail(image: &[u8], [channels, height, width]: [usize; 3]) -> Option<String> {
+pub fn thumbnail(image: &[u8], [channels, height, width]: [usize; 3]) -> Option<String> {
     let plane = height.checked_mul(width).filter(|&plane| plane > 0)?;
     if channels == 0 || Some(image.len()) != plane.checked_mul(channels) {
         return None;

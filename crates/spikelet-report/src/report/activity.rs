@@ -1,6 +1,6 @@
 //! The activity of a network for some images, layer by layer.
 //!
-//! [`Activity::new`] runs the network.
+//! `spikelet_train::show_activity` runs the network.
 
 use super::Example;
 use spikelet_core::files;
@@ -60,7 +60,7 @@ fn share(spikes: &[bool]) -> f64 {
     spikes.iter().filter(|fired| **fired).count() as f64 / spikes.len().max(1) as f64
 }
 
-/// The output of a network for some images; see [`Activity::new`].
+/// The output of a network for some images, as `spikelet_train::show_activity` returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
     /// The indices of the images in their data set.

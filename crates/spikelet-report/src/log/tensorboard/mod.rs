@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Writes scalars, histograms and images for TensorBoard.
 ///
 /// ```
-/// # use spikelet_train::log::SummaryWriter;
+/// # use spikelet_report::log::SummaryWriter;
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let mut writer = SummaryWriter::create(folder)?;
@@ -64,10 +64,10 @@ impl SummaryWriter {
     }
 
     /// The same with a function of step and tag that returns whether an event is kept.
-    pub(crate) fn resume_with(
-        folder: &Path,
-        keep: impl Fn(u64, &str) -> bool,
-    ) -> Result<Self, FileError> {
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn resume_with(folder: &Path, keep: impl Fn(u64, &str) -> bool) -> Result<Self, FileError> {
         let paths = event_files(folder)?;
         for path in &paths {
             let bytes = files::read(path)?;

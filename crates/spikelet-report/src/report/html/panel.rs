@@ -5,41 +5,41 @@ use serde::{Serialize, Serializer};
 
 /// A figure with curves: lines, or rows of a heat map if there are many.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Panel {
-    pub(crate) id: String,
+pub struct Panel {
+    pub id: String,
     /// The section of the page.
-    pub(crate) group: &'static str,
-    pub(crate) title: String,
-    pub(crate) xlabel: &'static str,
+    pub group: &'static str,
+    pub title: String,
+    pub xlabel: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Whether a value of 1 is 100 %.
-    pub(crate) percent: bool,
+    pub percent: bool,
     /// Whether the axis is logarithmic at first.
-    pub(crate) log: bool,
+    pub log: bool,
     /// Whether a logarithmic axis can be chosen.
-    pub(crate) can_log: bool,
+    pub can_log: bool,
     /// A value that the axis contains.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) min: Option<f64>,
+    pub min: Option<f64>,
     /// The x of the best epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) mark: Option<f64>,
+    pub mark: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// Panels with the same x.
     #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) sync: &'static str,
+    pub sync: &'static str,
     /// `lines` or `heat`.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     #[serde(flatten, serialize_with = "columns")]
-    pub(crate) series: Vec<Series>,
+    pub series: Vec<Series>,
 }
 
 /// How the curves of a panel are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub enum Kind {
     #[default]
     Lines,
     Heat,
@@ -47,13 +47,13 @@ pub(crate) enum Kind {
 
 /// A curve.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Series {
-    pub(crate) name: String,
+pub struct Series {
+    pub name: String,
     /// The index of the color, and of the dashes; by default those of the place in the panel.
-    pub(crate) color: Option<usize>,
-    pub(crate) dash: Option<usize>,
+    pub color: Option<usize>,
+    pub dash: Option<usize>,
     /// The points, in the order of x. Values that are not finite are gaps.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
 }
 
 /// The largest number of curves that are drawn as lines.
@@ -63,7 +63,7 @@ const MOST_ROWS: usize = 400;
 
 impl Panel {
     /// Sets the curves: those with a finite value.
-    pub(crate) fn with(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+    pub fn with(mut self, series: impl IntoIterator<Item = Series>) -> Self {
         let series = series.into_iter();
         let any = |one: &Series| one.points.iter().any(|(_, y)| y.is_finite());
         self.series = series.filter(any).collect();
@@ -123,7 +123,7 @@ fn kept(points: &[(f64, f64)], most: usize) -> Vec<usize> {
 }
 
 /// A number with five digits; `None`, null in JSON, if it is not finite.
-pub(crate) fn rounded(value: f64) -> Option<f64> {
+pub fn rounded(value: f64) -> Option<f64> {
     value
         .is_finite()
         .then(|| format!("{value:.4e}").parse().unwrap_or(value))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A plot of several surrogates, or of one surrogate with several values of a constant.
 ///
 /// ```
-/// use spikelet_train::report::Gates;
+/// use spikelet_report::report::Gates;
 /// use spikelet_nn::surrogate::Sigmoid;
 /// use std::sync::Arc;
 /// let of = |alpha: f64| (format!("α = {alpha}"), Arc::new(Sigmoid { alpha }) as _);
