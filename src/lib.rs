@@ -63,14 +63,15 @@
 //!
 //! With `default-features = false` the library has neurons, layers, the trainer and the CPU.
 
-#[cfg(feature = "auto-cuda")]
-pub mod auto_cuda;
 pub mod device;
 #[cfg(all(doctest, feature = "cuda", feature = "distributed", feature = "plots"))]
 mod guide;
 pub mod prelude;
 pub mod recipes;
 
+#[cfg(feature = "auto-cuda")]
+#[doc(inline)]
+pub use spikelet_auto_cuda as auto_cuda;
 pub use spikelet_core::{
     Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, problem_and_help,
     signals, suggest, terminal,

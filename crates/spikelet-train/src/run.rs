@@ -1,4 +1,4 @@
-//! The training loop.
+//! The runs of a folder, and the training loop.
 
 mod epoch_end;
 mod folder;

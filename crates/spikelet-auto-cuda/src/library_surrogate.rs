@@ -1,14 +1,12 @@
-//! SpikingJelly's `auto_cuda`: kernels written as text, and the surrogates of this library in them.
+//! The surrogates of the library in kernels that are written as text.
 //!
-//! The contents are those of [`spikelet_auto_cuda`], [`CudaCodes::cuda_codes`] of every surrogate, and
-//! two ways to give a surrogate to a backward kernel: [`reference()`] prints SpikingJelly's text,
-//! [`surrogate`] one with the bits of the CPU. Such kernels fire with Θ, whatever
+//! [`CudaCodes::cuda_codes`] of every surrogate, and two ways to give a surrogate to a backward kernel: [`reference()`]
+//! prints SpikingJelly's text, [`surrogate`] one with the bits of the CPU. Such kernels fire with Θ, whatever
 //! [`Surrogate::forward`] does.
 
-use crate::surrogate::{Sigmoid, Surrogate};
+use crate::{AutoCudaError, Dtype, ExprSurrogate, SurrogateCodes, cfunction};
 use spikelet_expr::Expr;
-
-pub use spikelet_auto_cuda::*;
+use spikelet_nn::surrogate::{Sigmoid, Surrogate};
 
 /// A surrogate as the `surrogate_function` of a backward kernel, printed with this library's functions, which give
 /// the same bits on every device.
@@ -17,13 +15,13 @@ pub use spikelet_auto_cuda::*;
 /// If the derivative depends on anything but its argument.
 ///
 /// ```
-/// use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
-/// use spikelet::auto_cuda::{self, Dtype, Kernel};
-/// use spikelet::prelude::*;
+/// use spikelet_auto_cuda::neuron_kernel::IFNodeBPTTKernel;
+/// use spikelet_auto_cuda::{self as auto_cuda, Dtype, Kernel};
+/// use spikelet_nn::prelude::*;
 /// let atan = auto_cuda::surrogate(&Atan::default())?;
 /// let kernel = IFNodeBPTTKernel::new(atan, true, false, Dtype::Half2);
 /// assert!(kernel.full_codes().contains("const half2 grad_s_to_h = "));
-/// # Ok::<(), spikelet::auto_cuda::AutoCudaError>(())
+/// # Ok::<(), spikelet_auto_cuda::AutoCudaError>(())
 /// ```
 pub fn surrogate(surrogate: &dyn Surrogate) -> Result<ExprSurrogate, AutoCudaError> {
     ExprSurrogate::new(|x| surrogate.derivative(x))
@@ -35,13 +33,13 @@ pub fn surrogate(surrogate: &dyn Surrogate) -> Result<ExprSurrogate, AutoCudaErr
 /// If the derivative depends on anything but its argument.
 ///
 /// ```
-/// use spikelet::auto_cuda::neuron_kernel::NeuronBPTTKernel;
-/// use spikelet::auto_cuda::{self, Dtype, Kernel};
-/// use spikelet::prelude::*;
+/// use spikelet_auto_cuda::neuron_kernel::NeuronBPTTKernel;
+/// use spikelet_auto_cuda::{self as auto_cuda, Dtype, Kernel};
+/// use spikelet_nn::prelude::*;
 /// let surrogate_function = auto_cuda::reference(&Sigmoid::default())?;
 /// let base_kernel = NeuronBPTTKernel::new(surrogate_function, true, false, Dtype::Float);
 /// assert!(base_kernel.full_codes().contains("1.0f / (1.0f + expf(- (4.0f) * over_th))"));
-/// # Ok::<(), spikelet::auto_cuda::AutoCudaError>(())
+/// # Ok::<(), spikelet_auto_cuda::AutoCudaError>(())
 /// ```
 pub fn reference(surrogate: &dyn Surrogate) -> Result<ReferenceSurrogate, AutoCudaError> {
     let derivative = self::surrogate(surrogate)?;
@@ -91,15 +89,15 @@ pub trait CudaCodes: Surrogate {
     /// If the derivative depends on anything but its argument.
     ///
     /// ```
-    /// use spikelet::auto_cuda::{CudaCodes, Dtype};
-    /// use spikelet::prelude::*;
+    /// use spikelet_auto_cuda::{CudaCodes, Dtype};
+    /// use spikelet_nn::prelude::*;
     /// let text = Sigmoid::default().cuda_codes("grad_s", "over_th", Dtype::Float)?;
     /// assert_eq!(
     ///     text,
     ///     "const float sigmoid_backward__sigmoid_ax = 1.0f / (1.0f + expf(- (4.0f) * over_th));\n\
     ///      grad_s = (1.0f - sigmoid_backward__sigmoid_ax) * sigmoid_backward__sigmoid_ax * (4.0f);"
     /// );
-    /// # Ok::<(), spikelet::auto_cuda::AutoCudaError>(())
+    /// # Ok::<(), spikelet_auto_cuda::AutoCudaError>(())
     /// ```
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError>;
 }
