@@ -1,7 +1,8 @@
 //! Loss and metrics on a data set.
 
 #[cfg(feature = "plots")]
-use super::engine::{EvalEngine, EvalEngines};
+use super::engine::EvalEngine;
+use super::engine::EvalEngines;
 use super::forward::{Forward, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
