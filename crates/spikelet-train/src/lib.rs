@@ -66,7 +66,7 @@ pub use parameter_group::ParameterGroup;
 pub use recording::{Recording, record};
 pub use settings::Settings;
 #[cfg(feature = "plots")]
-pub use show::{show_activity, show_examples};
+pub use show::show_activity;
 pub use spikelet_report::Goal;
 pub use step::{
     BatchShape, EvalStep, Inputs, Monitor, Outputs, Recorded, SampleShape, Step, StepError,

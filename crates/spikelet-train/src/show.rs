@@ -105,26 +105,6 @@ fn shape_of(dataset: &dyn Dataset, indices: &[usize]) -> Result<BatchShape> {
     })
 }
 
-/// Runs the network on the images `indices` and returns each with its output spikes.
-///
-/// # Errors
-/// When shapes do not match or the device fails.
-pub fn show_examples(
-    module: &dyn Module,
-    settings: &Settings,
-    dataset: &Arc<dyn Dataset>,
-    indices: &[usize],
-    store: &mut VarStore,
-) -> Result<Vec<Example>> {
-    let shape = shape_of(&**dataset, indices)?;
-    let step = Step::classifier_eval(module, settings, shape)?.read_activations(OUTPUT_SEQ);
-    let mut step = step.compile_eval(store)?;
-    step.run_batch(&batch_of(settings, dataset, indices)?)?;
-    let output = step.activation(OUTPUT_SEQ)?;
-    let scores = rows(&step.output(SCORES)?);
-    examples_of_outputs(&**dataset, indices, &output, &scores)
-}
-
 /// The first images, and the scores and labels of more of them.
 pub(super) type FirstExamples = (Vec<Example>, Vec<Vec<f64>>, Vec<i64>);
 

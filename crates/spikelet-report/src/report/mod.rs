@@ -10,7 +10,7 @@ mod activity;
 pub mod axis;
 mod bars;
 mod canvas;
-pub mod curves;
+mod curves;
 mod drawing;
 mod font;
 mod gates;
@@ -20,7 +20,7 @@ mod image;
 mod plot;
 mod png;
 mod portrait;
-pub mod raster;
+mod raster;
 mod response;
 pub mod svg;
 

@@ -41,7 +41,7 @@ mod tree;
 pub use compare::{AtTimeSteps, Comparison, LayerComparison};
 pub use error::ConversionError;
 pub use factor::{ActivationScale, Factor};
-pub use images::{ImageBatches, images};
+pub use images::images;
 pub use network::TrainedLayers;
 pub use options::{Converter, MaxPooling, Threshold};
 

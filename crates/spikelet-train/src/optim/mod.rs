@@ -18,7 +18,7 @@ pub use optimizer::{Optimizer, StateSpec};
 pub use schedule::{LrSchedule, SCHEDULES};
 pub use update::{
     ElementUpdate, STATE_PREFIX, Update, Updated, feed_scalars, feed_scalars_of, scalar_inputs,
-    scalar_inputs_of, state_name, update, update_with_prefix,
+    scalar_inputs_of, update, update_with_prefix,
 };
 
 spikelet_schema::members! {

@@ -111,7 +111,7 @@ impl Update<'_> {
 }
 
 /// The name of a tensor of the optimizer for a parameter: `optimizer.mean.fc.1.weight`.
-pub fn state_name(prefix: &str, state: &str, parameter: &str) -> String {
+fn state_name(prefix: &str, state: &str, parameter: &str) -> String {
     format!("{prefix}.{state}.{parameter}")
 }
 
