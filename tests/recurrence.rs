@@ -7,7 +7,7 @@ use gpu::gpu;
 use probe::{Probe, assert_close, values};
 use spikelet::device;
 use spikelet::layer::*;
-use spikelet::module::{TracedState, TracedTensor};
+use spikelet::module::{Trace, TracedState, TracedTensor};
 use spikelet::neuron::{EpropAlif, Izhikevich, OtttLif, State};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -37,7 +37,7 @@ fn neurons() -> Vec<Box<dyn Fn() -> Box<dyn Module>>> {
 
 /// Makes `y` and the gradients of Σ y·x with respect to `x` and all parameters outputs, and returns the names of the
 /// gradients.
-fn output_gradients(cx: &Context, x: Var, y: &Var) -> Vec<String> {
+fn output_gradients(cx: &Trace, x: Var, y: &Var) -> Vec<String> {
     let tracer = cx.tracer();
     let loss = (y * &x.detach()).sum_all();
     let mut wrt = vec![("grad x".to_string(), x)];

@@ -7,6 +7,7 @@ use spikelet::device;
 use spikelet::graph::Plan;
 use spikelet::graph::op::{HostTensor, Operation};
 use spikelet::layer::{RLif, RadLif, RecurrentBlock};
+use spikelet::module::observer;
 use spikelet::network::Network;
 use spikelet::neuron::SparchLif;
 use spikelet::prelude::*;
@@ -132,7 +133,7 @@ fn run_from(
     start: Option<[&[f64]; 2]>,
 ) -> Result<(Vec<f64>, [Vec<f64>; 2])> {
     let steps = x.len() / (BATCH * 4);
-    let cx = Context::new(Mode::EVAL, DType::F64).watching();
+    let cx = Context::new(Mode::EVAL, DType::F64).observer(observer::States);
     let t = cx.tracer();
     let input = t.input("x", DType::F64, [steps, BATCH, 4]);
     if start.is_some() {

@@ -3,7 +3,7 @@
 use super::neurons::{Competition, DT};
 use spikelet::encoder::Encoder;
 use spikelet::learning::{LearningRule, Plastic, RuleScope};
-use spikelet::module::GENERATOR;
+use spikelet::module::{GENERATOR, Trace};
 use spikelet::prelude::*;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub struct Size {
 impl Size {
     /// Traces a presentation of a batch: from the input `probability` `[N, pixels]` of a spike in a step to the output
     /// `counts` `[N, neurons]`.
-    fn trace(self, mode: Mode, batch: usize) -> Result<Context> {
+    fn trace(self, mode: Mode, batch: usize) -> Result<Trace> {
         let uniform = Init::Between {
             low: 0.0,
             high: 0.3,

@@ -3,7 +3,7 @@
 
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
-use spikelet::module::TracedTensor;
+use spikelet::module::{Trace, TracedTensor};
 use spikelet::prelude::*;
 
 /// Numbers on [−1, 1), no two alike.
@@ -60,7 +60,7 @@ impl Probe {
     }
 
     /// Parameters and buffers are random, buffers positive.
-    pub fn traced(cx: &Context, module: &dyn Module, shape: &[usize]) -> Result<Self> {
+    pub fn traced(cx: &Trace, module: &dyn Module, shape: &[usize]) -> Result<Self> {
         let t = cx.tracer();
         let x = t.input("x", DType::F64, shape);
         let y = cx.trace(module, x.clone())?;

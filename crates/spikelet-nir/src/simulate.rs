@@ -6,7 +6,7 @@ use super::options::{ImportOptions, Semantics};
 use crate::graph::Graph;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DType, Tensor, Var};
-use spikelet_nn::module::{Context, Mode};
+use spikelet_nn::module::{Context, Mode, observer};
 use spikelet_nn::runtime::host;
 use spikelet_schema::Schema;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ pub fn simulate(
     };
     let mut cx = Context::new(Mode::EVAL, options.float);
     if options.record == Record::All {
-        cx = cx.watching();
+        cx = cx.observer(observer::States);
     }
     let given = given(module.inputs(), inputs)?;
     let input = |(port, tensor): &(&Port, &Tensor)| {

@@ -506,7 +506,7 @@ pub enum RuntimeError {
     },
     /// A parameter of a program without values.
     #[error(
-        "parameter `{name}`: the store has no values for it\n  help: call `VarStore::initialize` with the result of `Context::traced`, or `VarStore::insert`"
+        "parameter `{name}`: the store has no values for it\n  help: call `VarStore::initialize` with the result of `Trace::traced`, or `VarStore::insert`"
     )]
     MissingParameter {
         /// The parameter.

@@ -1,5 +1,6 @@
 //! `#[derive(Module)]`: children are named by the fields of a struct.
 
+use spikelet_nn::module::Trace;
 use spikelet_nn::prelude::*;
 
 /// A trunk, blocks and a head, over several time steps.
@@ -81,13 +82,13 @@ fn layer(inputs: usize) -> Sequential {
         .add(If::new())
 }
 
-fn context() -> (Context, Var) {
+fn context() -> (Trace, Var) {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [2, 4]);
     (cx, x)
 }
 
-fn parameters(cx: &Context) -> Vec<String> {
+fn parameters(cx: &Trace) -> Vec<String> {
     let parameters = cx.traced().parameters.into_iter();
     parameters.map(|p| p.name).collect()
 }

@@ -33,7 +33,7 @@ impl Step<'_> {
     ///
     /// Activity is counted on the device in an evaluation; the counts are exact. A row has a layer with weights
     /// ([`Linear`](spikelet_nn::layer::Linear), convolutions, and modules that call
-    /// [`Context::count_synapses`](spikelet_nn::module::Context::count_synapses)) and the first neurons after it, if
+    /// [`Observer::synapses`](spikelet_nn::module::Observer::synapses)) and the first neurons after it, if
     /// there are any before the next layer with weights. The parameters of other layers, such as normalization, belong
     /// to the row before them. A layer before the first neurons with an input that is the same at all time steps is
     /// counted at every time step.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, DType, Tensor};
 use spikelet::loss::CrossEntropy;
+use spikelet::module::Trace;
 use spikelet::network::{Layers, Model};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -92,7 +93,7 @@ impl Given {
     }
 
     /// The parameters of a trace, in a store.
-    fn store(&self, cx: &Context, backend: &Arc<dyn Backend>) -> Result<VarStore> {
+    fn store(&self, cx: &Trace, backend: &Arc<dyn Backend>) -> Result<VarStore> {
         let mut store = VarStore::new(backend.clone());
         let values: BTreeMap<&str, &Tensor> = (self.parameters.iter())
             .map(|(name, v)| (name.as_str(), v))
@@ -313,7 +314,7 @@ fn evaluated(
     let mut layers = layers.clone();
     layers.layers.iter_mut().for_each(follow_at_once);
     let module = layers.module()?;
-    let trace = |mode| -> Result<Context> {
+    let trace = |mode| -> Result<Trace> {
         let cx = Context::new(mode, given.dtype);
         let x = cx.tracer().input("x", given.dtype, given.x.shape.clone());
         let logits = cx.trace(&*module, sequence(spec, &x))?;

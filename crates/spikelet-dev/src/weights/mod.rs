@@ -5,6 +5,7 @@ mod snntorch;
 mod spikingjelly;
 
 use spikelet::graph::{Backend, DType, Tensor};
+use spikelet::module::observer;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::weights::Weights;
@@ -102,7 +103,7 @@ pub fn run(
     let map = WeightMap::new(reference.framework, &reference.module, &x.shape)?;
     let tensors = map.import(&weights).complete()?;
 
-    let cx = Context::new(Mode::EVAL, DType::F32).watching();
+    let cx = Context::new(Mode::EVAL, DType::F32).observer(observer::States);
     let x = x.cast(DType::F32);
     let input = cx.tracer().input("x", DType::F32, x.shape.clone());
     cx.trace(&reference.module, input)?;

@@ -11,7 +11,7 @@ use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
 
-/// The name under which an activation records its output if the trace is [watched](Context::watching).
+/// The name under which an activation records its output if the trace is [watched](crate::module::observer::States).
 pub(crate) const ACTIVATION: &str = "activation_seq";
 
 /// Records the output of an activation function of the current module.

@@ -9,7 +9,7 @@
 //!
 //! With [`BatchNorm::lengths`] they leave out the padding behind sequences of different lengths.
 //!
-//! In data-parallel training ([`Context::in_group`]), mean and variance can be those of all ranks, whose shards of
+//! In data-parallel training ([`Trace::in_group`](crate::module::Trace::in_group)), mean and variance can be those of all ranks, whose shards of
 //! the batch have equal sizes: the mean of the means, and the mean of variance + (mean − mean of all)², which is
 //! accurate for data far from zero too.
 //!

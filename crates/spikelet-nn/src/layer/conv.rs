@@ -122,8 +122,8 @@ impl<const D: usize> Conv<D> {
 
     /// Counts the operations with the input `x`; of a transposed convolution with this output padding.
     pub(super) fn count(&self, cx: &Context, x: &Var, transposed: Option<Vec<usize>>) {
-        cx.count_synapses("weight", x, || {
-            Synapses::Conv(ConvSynapses {
+        for observer in cx.observers() {
+            let synapses = Synapses::Conv(ConvSynapses {
                 inputs: self.inputs,
                 outputs: self.outputs,
                 kernel: self.kernel.to_vec(),
@@ -132,9 +132,10 @@ impl<const D: usize> Conv<D> {
                 dilation: self.dilation.to_vec(),
                 groups: self.groups,
                 size: x.shape()[3..].to_vec(),
-                transposed,
-            })
-        });
+                transposed: transposed.clone(),
+            });
+            observer.synapses(cx, "weight", x, synapses);
+        }
     }
 
     /// A weight `[a, b, kernel…]` in the operation's order, `[a, kernel…, b]`.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
 ///
 /// Weights change in a training trace ([`Mode::training`](crate::module::Mode)), and without an optimizer also where
-/// [`Context::learning`] is set; in a stream only those that change in each step. They are the buffer
+/// [`Trace::learning`](crate::module::Trace::learning) is set; in a stream only those that change in each step. They are the buffer
 /// `synapses.weight`, or with [`Update::Gradient`] a parameter of that name. The traces are states: with
 /// [`Mode::carry_state`](crate::module::Mode) they continue in the next call. A context that watches records the traces,
 /// the changes `change_seq` and the weights `weight_seq`, after each step or, with [`Update::EndOfCall`], after the last one.
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// | `update` | each step | when the weights change |
 /// | `lr` | 1 | factor of a change, not with [`Update::Gradient`] |
 /// | `bounds` | those of the rule | the interval to which weights are clamped after a change |
-/// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call, in a stream of a [sequence](Context::learning) |
+/// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call, in a stream of a [sequence](crate::module::Trace::learning) |
 /// | `inhibition` | 0 | what a spike subtracts from the input of the other neurons in the next step |
 /// | `single_winner` | false | whether of the neurons that fire in a step only the one with the largest input does |
 /// | `homeostasis` | none | a threshold that rises with each spike, the buffer `theta` |

@@ -42,8 +42,8 @@ pub fn spikes_of(cx: &Context, layer: &str) -> Result<Var> {
     if let Ok(spikes) = cx.recorded(wanted) {
         return Ok(spikes);
     }
-    let recorded = cx.traced().recorded;
-    let layers = recorded.iter().filter_map(|(name, _)| {
+    let recorded = cx.recorded_paths();
+    let layers = recorded.iter().filter_map(|name| {
         let layer = name.strip_suffix(SPIKES)?;
         Some(layer.strip_suffix('.').unwrap_or(layer).to_string())
     });

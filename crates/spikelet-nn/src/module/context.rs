@@ -8,46 +8,41 @@ mod mode;
 mod operations;
 mod state;
 mod steps;
+mod trace;
 mod traced;
-mod visitor;
 
 pub use chunk::{BEFORE, Chunk, ChunkState};
 pub(crate) use given::LABEL;
 pub use mode::Mode;
-pub use operations::{CountedKind, CountedLayer};
+pub use operations::{CountedKind, CountedLayer, Operations};
+pub use trace::Trace;
 pub use traced::{LearnedStart, Traced, TracedState, TracedTensor, TracedTensors};
 
 use super::stepping::Stepping;
-use super::{Init, Propagation};
+use super::{Init, Observer, Propagation};
 use group::Group;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::op::GENERATOR_STATE;
-use spikelet_graph::{DType, Precision, Tracer, Var};
+use spikelet_graph::{DType, Tracer, Var};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-/// The trace of a network: its tracer, its mode, and the path of the current module.
+/// A trace as its modules see it: the parameters, buffers, states and children of the current module, random numbers, recorded
+/// values, the mode. The program that traces the network has the [`Trace`].
 #[derive(Clone)]
 pub struct Context {
     tracer: Tracer,
     mode: Mode,
     propagation: Propagation,
-    /// Whether neurons record their inputs and states.
-    watches: bool,
-    /// Whether neurons count their spikes while they run.
-    counts_spikes: bool,
-    /// Whether layers record what is needed to count their operations.
-    counts: bool,
-    /// Whether the input of the network and the outputs of layers are recorded.
-    records_sequences: bool,
     /// Whether states with a random start begin at rest.
     at_rest: bool,
     /// Whether learning rules change weights outside training: the steps of a sequence.
     learns: Option<usize>,
     group: Group,
+    observers: Vec<Rc<dyn Observer>>,
     traced: Rc<RefCell<Traced>>,
     /// Set where a network is traced for a part of the time steps.
     chunk: Option<Chunk>,
@@ -56,8 +51,6 @@ pub struct Context {
     starts: Rc<RefCell<state::Starts>>,
     /// Set while a step of a loop over time is traced.
     stepping: Rc<RefCell<Option<Stepping>>>,
-    /// Called with each neuron.
-    visitor: Option<visitor::Visitor>,
     /// Values from outside, such as rewards.
     signals: Rc<RefCell<BTreeMap<String, Var>>>,
     /// Those of the current module, which have the steps of its sequences.
@@ -71,92 +64,55 @@ pub const GENERATOR: &str = "generator";
 
 impl Context {
     /// A new trace. `float` is f32, or f64 for gradient checks.
-    pub fn new(mode: Mode, float: DType) -> Self {
-        Self {
+    #[expect(clippy::new_ret_no_self, reason = "modules see a trace as its context")]
+    pub fn new(mode: Mode, float: DType) -> Trace {
+        Trace::of(Self {
             tracer: Tracer::new(float),
             mode,
             propagation: Propagation::default(),
-            watches: false,
-            counts_spikes: false,
-            counts: false,
-            records_sequences: false,
             at_rest: false,
             learns: None,
             group: Group::default(),
+            observers: vec![],
             traced: Rc::default(),
             chunk: None,
             chunk_states: Rc::default(),
             starts: Rc::default(),
             stepping: Rc::default(),
-            visitor: None,
             signals: Rc::default(),
             step_signals: Rc::default(),
             given_parameters: Rc::default(),
-        }
+        })
     }
 
-    /// Sets the order in which layers and time steps run. Must be set before anything is traced.
+    /// The observers of the trace, which a module tells what it computes.
     ///
     /// ```
-    /// use spikelet_nn::module::Propagation;
+    /// use spikelet_nn::energy::Synapses;
     /// use spikelet_nn::prelude::*;
-    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
-    /// let cx = Context::new(Mode::EVAL, DType::F32).propagation(Propagation::StepByStep);
-    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
-    /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 3]);
-    /// # Ok::<(), spikelet_nn::Error>(())
-    /// ```
-    #[must_use]
-    pub fn propagation(mut self, propagation: Propagation) -> Self {
-        self.propagation = propagation;
-        self.tracer
-            .disable_fusion(propagation == Propagation::StepByStepUnfused);
-        self
-    }
-
-    /// Sets the element types of matrix products and of stored sequences. Must be set before anything
-    /// is traced.
-    #[must_use]
-    pub fn precision(self, precision: Precision) -> Self {
-        self.tracer.set_precision(precision);
-        self
-    }
-
-    /// Makes neurons record their inputs and states as well as their spikes. Must be set before anything
-    /// is traced.
-    #[must_use]
-    pub fn watching(mut self) -> Self {
-        self.watches = true;
-        self
-    }
-
-    /// Makes [plastic layers](crate::learning::Plastic) without an optimizer learn outside training as well: in a trained
-    /// network that runs on a stream, where weights change in each step only, or whose values are recorded. Must be set
-    /// before anything is traced. [`Traced::plastic`] lists the layers. A sequence has `time_steps` steps: where each call is
-    /// one step ([`Mode::STREAM`]), what these layers do before a sequence they do before every `time_steps`-th call.
     ///
+    /// /// A product whose operations are counted.
+    /// struct Product;
+    ///
+    /// impl Module for Product {
+    ///     fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
+    ///         for observer in cx.observers() {
+    ///             observer.synapses(cx, "weight", x, Synapses::Linear { inputs: 4, outputs: 3 });
+    ///         }
+    ///         Ok(x.linear(&cx.parameter("weight", [3, 4], Init::fan_in(4))))
+    ///     }
+    /// }
     /// ```
-    /// use spikelet_nn::learning::{PairStdp, Plastic};
-    /// use spikelet_nn::prelude::*;
-    /// let net = Plastic::new(Linear::new(4, 3).bias(false), Lif::new(2.0), PairStdp::default());
-    /// let cx = Context::new(Mode::STREAM, DType::F32).learning(100);
-    /// let x = cx.tracer().input("x_seq", DType::F32, [1, 1, 4]);
-    /// cx.child("features", |cx| cx.trace(&net, x))?;
-    /// assert_eq!(cx.traced().plastic, ["features"]);
-    /// # Ok::<(), spikelet_nn::Error>(())
-    /// ```
-    #[must_use]
-    pub fn learning(mut self, time_steps: usize) -> Self {
-        self.learns = Some(time_steps);
-        self
+    pub fn observers(&self) -> impl Iterator<Item = &dyn Observer> {
+        self.observers.iter().map(|observer| &**observer)
     }
 
-    /// Whether plastic layers without an optimizer learn: in training, and by [`Context::learning`].
+    /// Whether plastic layers without an optimizer learn: in training, and by [`Trace::learning`].
     pub fn learns(&self) -> bool {
         self.learns.is_some() || self.mode.training
     }
 
-    /// Whether this call begins a sequence, 1 or 0, in a stream that [learns](Context::learning); elsewhere every call does.
+    /// Whether this call begins a sequence, 1 or 0, in a stream that [learns](Trace::learning); elsewhere every call does.
     /// A state of the current module counts the calls.
     pub(crate) fn begins_sequence(&self) -> Option<Var> {
         let time_steps = self.learns.filter(|_| self.mode.carry_state)?;
@@ -192,64 +148,15 @@ impl Context {
         }
     }
 
-    /// Whether neurons record their inputs and states.
+    /// Whether an observer asks for more values than spikes: inputs and states of neurons, kernels, currents.
     pub fn watches(&self) -> bool {
-        self.watches
-    }
-
-    /// Makes neurons whose outputs are 0 or 1 record the number of their spikes over all time steps,
-    /// `PATH.spike_count` `[1, N, …]`, as well as the spikes. The number is a state of the neuron, so that it needs no
-    /// sequence in memory. Neurons without states, and those that are traced step by step, record their spikes only.
-    /// For evaluations; must be set before anything is traced.
-    ///
-    /// ```
-    /// use spikelet_nn::prelude::*;
-    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
-    /// let cx = Context::new(Mode::EVAL, DType::F32).counting_spikes();
-    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
-    /// cx.trace(&net, x)?;
-    /// assert_eq!(cx.recorded("1.spike_count")?.shape(), [1, 2, 3]);
-    /// # Ok::<(), spikelet_nn::Error>(())
-    /// ```
-    #[must_use]
-    pub fn counting_spikes(mut self) -> Self {
-        self.counts_spikes = true;
-        self
-    }
-
-    /// Records the input of the network, `input_seq`, and the output of each layer of a list
-    /// ([`Sequential`](crate::module::Sequential)), `PATH.output_seq`. Must be set before anything is traced.
-    ///
-    /// ```
-    /// use spikelet_nn::prelude::*;
-    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
-    /// let cx = Context::new(Mode::EVAL, DType::F32).recording_sequences();
-    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
-    /// cx.trace(&net, x)?;
-    /// assert_eq!(cx.recorded("0.output_seq")?.shape(), [8, 2, 3]);
-    /// # Ok::<(), spikelet_nn::Error>(())
-    /// ```
-    #[must_use]
-    pub fn recording_sequences(mut self) -> Self {
-        self.records_sequences = true;
-        self
-    }
-
-    /// Whether the input of the network and the outputs of layers are recorded.
-    pub(super) fn records_sequences(&self) -> bool {
-        self.records_sequences
-    }
-
-    /// Lets states with a random start begin at rest, as those of a stream do. Must be set before anything is traced.
-    #[must_use]
-    pub fn at_rest(mut self) -> Self {
-        self.at_rest = true;
-        self
+        self.observers().any(|observer| observer.watches())
     }
 
     /// Whether a neuron counts its spikes in a state.
     pub(crate) fn counts_spikes(&self) -> bool {
-        self.counts_spikes && !self.disables_fusion() && !self.is_stepping()
+        let counts = self.observers().any(|observer| observer.counts_spikes());
+        counts && !self.disables_fusion() && !self.is_stepping()
     }
 
     /// Whether neurons are separate kernels for charge, fire and reset.
@@ -269,11 +176,6 @@ impl Context {
     /// The purpose of the trace.
     pub fn mode(&self) -> Mode {
         self.mode
-    }
-
-    /// The parameters and states traced so far.
-    pub fn traced(&self) -> Traced {
-        self.traced.borrow().clone()
     }
 
     /// Runs `inside` with `name` added to the path, and returns errors of the trace so far.

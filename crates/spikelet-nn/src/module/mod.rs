@@ -10,6 +10,7 @@ mod context;
 pub mod derived;
 mod description;
 mod init;
+pub mod observer;
 mod propagation;
 mod sequential;
 mod step_outputs;
@@ -20,11 +21,12 @@ mod tree;
 pub(crate) use context::LABEL;
 pub use context::{BEFORE, GENERATOR};
 pub use context::{
-    Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Traced, TracedState,
-    TracedTensor, TracedTensors,
+    Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Trace, Traced,
+    TracedState, TracedTensor, TracedTensors,
 };
 pub use description::{ConvDescription, Description};
 pub use init::Init;
+pub use observer::Observer;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;

@@ -63,8 +63,8 @@ impl Module for Sequential {
             y = cx.child(name, |cx| {
                 let y = module.forward(cx, &y)?;
                 // A group without a name has the path of its list.
-                if cx.records_sequences() && !name.is_empty() {
-                    cx.record("output_seq", &y);
+                for observer in cx.observers().filter(|_| !name.is_empty()) {
+                    observer.sequence(cx, "output_seq", &y);
                 }
                 Ok(y)
             })?;

@@ -5,7 +5,6 @@ use super::step::{StepDefinition, parts};
 use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused, warning};
 use crate::LayerProblem;
 use crate::module::{Context, Description, Module, Tree};
-use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{RandomAxes, Var};
@@ -80,13 +79,13 @@ impl Spiking {
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: &Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
-    cx.visit(neuron, x.shape());
     let layout = StepDefinition::new(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
     if let Some(warning) = warning(neuron) {
         cx.warn(&warning);
     }
     let stored = x.ty().dtype;
+    let input = x;
     let charged = neuron.charge_seq(cx, x)?;
     let x = match &charged {
         Some(whole) => {
@@ -162,12 +161,9 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: &Var) -> Result<Spiking> {
     }
     let state_seqs = names.iter().zip(state_seqs);
     let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
-    if cx.counts_operations() {
-        let kind = neuron.output_kind();
-        let analog = matches!(kind, OutputKind::Counts | OutputKind::Real);
-        let ops = NeuronOps::of(neuron).map_err(wrong)?;
-        let v = state_seqs.iter().find(|(name, _)| *name == "v");
-        cx.count_neurons(ops, analog, &out, v.map(|(_, v)| v));
+    let v = state_seqs.iter().find(|(name, _)| *name == "v");
+    for observer in cx.observers() {
+        observer.neuron(cx, neuron, input, &out, v.map(|(_, v)| v))?;
     }
     if let Some(readout) = neuron.common().readout {
         cx.expect_all_steps(neuron.name())?;

@@ -1,12 +1,12 @@
 //! From a trace to a program: the tensors are initialized, the graph is planned and loaded.
 
 use super::{Planned, Program, VarStore};
-use crate::module::{Context, Traced};
+use crate::module::{Trace, Traced};
 use spikelet_core::{MemoryBudget, Result};
 use spikelet_graph::{DType, Plan, Target};
 use std::fmt;
 
-impl Context {
+impl Trace {
     /// Compiles the trace for the store's device. Parameters and buffers that the store does not have are
     /// initialized with random numbers of `seed`; carried states are reset.
     ///

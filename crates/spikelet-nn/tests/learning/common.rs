@@ -3,7 +3,7 @@
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::device;
 use spikelet_nn::learning::{Stdp, WeightFunction};
-use spikelet_nn::module::Context;
+use spikelet_nn::module::{Context, Trace};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::{Program, host};
 use std::collections::BTreeMap;
@@ -48,14 +48,14 @@ pub fn stdp() -> Stdp {
 
 /// A traced program with its inputs.
 pub struct Traced {
-    pub cx: Context,
+    pub cx: Trace,
     inputs: Vec<(String, Tensor)>,
     set: Vec<(String, Tensor)>,
     outputs: Vec<String>,
 }
 
 impl Traced {
-    pub fn new(cx: Context) -> Self {
+    pub fn new(cx: Trace) -> Self {
         Self {
             cx,
             inputs: vec![],

@@ -7,7 +7,7 @@ use spikelet_nn::learning::{
     Homeostasis, LearningRule, PairStdp, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp,
     Update,
 };
-use spikelet_nn::module::Context;
+use spikelet_nn::module::observer;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::host;
 
@@ -51,7 +51,11 @@ impl LearningRule for Own {
 /// The weights after a run, and the context's recorded changes summed over the steps if it watches.
 fn after(rule: impl LearningRule + 'static, update: Update, watches: bool) -> Vec<f64> {
     let cx = Context::new(Mode::TRAIN, DType::F64);
-    let mut traced = Traced::new(if watches { cx.watching() } else { cx });
+    let mut traced = Traced::new(if watches {
+        cx.observer(observer::States)
+    } else {
+        cx
+    });
     let x = traced.input("x", spikes(&[30, 3, INPUTS], 0.4, 1));
     let reward = traced.input("reward", numbers(&[30], 9));
     traced.cx.give_signal("reward", &reward);

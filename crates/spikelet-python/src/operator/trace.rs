@@ -3,7 +3,7 @@
 use super::Definition;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{DType, Graph, Var};
-use spikelet_nn::module::{Chunk, Context, Init};
+use spikelet_nn::module::{Chunk, Context, Init, Trace};
 
 /// A pass of a layer. Bit `k` of a mask stands for operand or result `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ pub(crate) struct TracedPass {
 
 /// A traced layer.
 struct Forward {
-    cx: Context,
+    cx: Trace,
     x: Var,
     y: Var,
     states: Vec<TracedState>,

@@ -4,7 +4,7 @@ use super::factor::ActivationScale;
 use super::network::TrainedLayers;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, DType, Tensor, Var};
-use spikelet_nn::module::{Context, Init, Mode, Module, TracedTensors};
+use spikelet_nn::module::{Context, Init, Mode, Module, TracedTensors, observer};
 use spikelet_nn::runtime::{Program, VarStore, host};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl AnnProgram {
     pub fn run(&mut self, batch: &Tensor) -> Result<AnnValues> {
         let batch = batch.cast(self.dtype);
         if !self.programs.contains_key(&batch.shape) {
-            let cx = Context::new(Mode::EVAL, self.dtype).watching();
+            let cx = Context::new(Mode::EVAL, self.dtype).observer(observer::States);
             let x = cx.tracer().input(INPUT, self.dtype, batch.shape.clone());
             let output = cx.trace(&*self.module, x.repeat_over_time(1))?;
             cx.tracer().output(OUTPUT, &summed(&output, 1));
@@ -231,7 +231,7 @@ impl<'a> SnnProgram<'a> {
             training: false,
             carry_state: true,
         };
-        let cx = Context::new(mode, self.dtype).counting_spikes();
+        let cx = Context::new(mode, self.dtype).observer(observer::SpikeCounts);
         let x = (cx.tracer()).input(INPUT, self.dtype, self.shape.clone());
         let all = cx.tracer().input(STEPS, self.dtype, [1]);
         let output = cx.trace(&*self.module, x.repeat_over_time(steps))?;

@@ -13,7 +13,7 @@ use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Var};
-use spikelet_nn::module::Context;
+use spikelet_nn::module::Trace;
 use spikelet_schema::Schema;
 
 /// Values of layers that a step measures.
@@ -142,7 +142,7 @@ impl Step<'_> {
     /// The metrics of the monitors of layers.
     pub(super) fn layer_metrics(
         &self,
-        cx: &Context,
+        cx: &Trace,
         training: bool,
     ) -> Result<Vec<(String, Metric)>> {
         if self.monitors.is_empty() {

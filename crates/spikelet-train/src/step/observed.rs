@@ -9,7 +9,7 @@ use super::{EvalStep, Step};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor, Var};
-use spikelet_nn::module::Context;
+use spikelet_nn::module::Trace;
 
 /// A layer of neurons whose activity can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Step<'_> {
     }
 
     /// Adds the output at every step, if there is one.
-    pub(super) fn trace_observed_output(&self, cx: &Context, outputs: &Outputs) -> bool {
+    pub(super) fn trace_observed_output(&self, cx: &Trace, outputs: &Outputs) -> bool {
         let recorded = cx.traced().recorded;
         let mut all = outputs.outputs.iter().chain(&recorded);
         let found = all.find(|(name, _)| name == OUTPUT_SEQ);
@@ -81,7 +81,7 @@ impl Step<'_> {
     }
 
     /// Adds the outputs of the observed layers.
-    pub(super) fn trace_observed(&self, cx: &Context) -> Vec<ObservedLayer> {
+    pub(super) fn trace_observed(&self, cx: &Trace) -> Vec<ObservedLayer> {
         let recorded = cx.traced().recorded;
         let spiking: Vec<(usize, &str, &Var)> = (recorded.iter().enumerate())
             .filter_map(|(k, (path, value))| {

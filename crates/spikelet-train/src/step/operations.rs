@@ -11,7 +11,7 @@ use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Var};
-use spikelet_nn::module::{Context, Traced};
+use spikelet_nn::module::{Trace, Traced};
 
 /// The activity of a counted layer over a data set.
 pub(crate) struct Activity {
@@ -42,7 +42,7 @@ impl Step<'_> {
     }
 
     /// The metrics of the counted layers.
-    pub(super) fn operation_metrics(&self, cx: &Context) -> Vec<(String, Metric)> {
+    pub(super) fn operation_metrics(&self, cx: &Trace) -> Vec<(String, Metric)> {
         if !self.counts {
             return vec![];
         }

@@ -8,10 +8,10 @@ use crate::metric::PENALTY;
 use crate::penalty::Penalty;
 use spikelet_core::Result;
 use spikelet_graph::{DType, Var};
-use spikelet_nn::module::Context;
+use spikelet_nn::module::Trace;
 
 /// Adds the penalties to the loss of outputs, and their sum as the metric `penalty`.
-pub(super) fn add(outputs: Outputs, penalties: &[Penalty], cx: &Context) -> Result<Outputs> {
+pub(super) fn add(outputs: Outputs, penalties: &[Penalty], cx: &Trace) -> Result<Outputs> {
     let layers = layers_with(&cx.traced().recorded, SPIKES);
     let mut terms = vec![];
     for penalty in penalties {

@@ -8,7 +8,7 @@ use crate::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use crate::scaling::LossScale;
 use spikelet_core::{MemoryBudget, Result};
 use spikelet_graph::{Backend, DType, Plan, Target, TensorType};
-use spikelet_nn::module::{Context, Mode};
+use spikelet_nn::module::{Mode, Trace};
 use spikelet_nn::runtime::{TracePlan, VarStore};
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct GivenInput {
 
 /// A traced forward pass, to which outputs can be added.
 pub(crate) struct ForwardTrace {
-    pub(crate) cx: Context,
+    pub(crate) cx: Trace,
     pub(super) common: Common,
 }
 
@@ -68,7 +68,7 @@ impl Step<'_> {
         lengths.max().unwrap_or(1)
     }
 
-    pub(super) fn common(&self, cx: &Context) -> Common {
+    pub(super) fn common(&self, cx: &Trace) -> Common {
         let read = self.inputs.iter().filter_map(|input| {
             let var = cx.tracer().find_input(&input.name)?;
             Some(GivenInput {

@@ -18,7 +18,7 @@ use spikelet_core::Result;
 use spikelet_data::{Batch, BatchTensor};
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Plan, Target, Var};
-use spikelet_nn::module::{Context, Mode};
+use spikelet_nn::module::{Mode, Trace};
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Step<'_> {
     }
 
     /// The figures of all layers and weights.
-    fn figures(&self, cx: &Context, loss: &Var) -> Result<(Probed, Vec<Var>)> {
+    fn figures(&self, cx: &Trace, loss: &Var) -> Result<(Probed, Vec<Var>)> {
         let traced = cx.traced();
         let tracer = cx.tracer();
         let mut figures = vec![];
@@ -233,7 +233,7 @@ mod tests {
     use spikelet_data::{DataLoader, LoaderConfig, synthetic};
     use spikelet_nn::layer::{BatchNorm1d, Flatten, Linear};
     use spikelet_nn::loss;
-    use spikelet_nn::module::{Module, Precision, Sequential};
+    use spikelet_nn::module::{Context, Module, Precision, Sequential};
     use spikelet_nn::neuron::Lif;
 
     const N: usize = 12;

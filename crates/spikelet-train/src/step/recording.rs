@@ -7,7 +7,7 @@ use super::recorded::{layers_with, path_of};
 use super::trace::{Purpose, check_all};
 use spikelet_core::Result;
 use spikelet_graph::{DType, TensorType, Var};
-use spikelet_nn::module::{Context, Traced};
+use spikelet_nn::module::{Trace, Traced, observer};
 use spikelet_schema::Schema;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -135,14 +135,14 @@ impl RecordedLayers {
     }
 
     /// A context in which layers record the values.
-    pub(super) fn prepare(&self, cx: Context) -> Context {
+    pub(super) fn prepare(&self, cx: Trace) -> Trace {
         let cx = match self.at_rest {
             true => cx.at_rest(),
             false => cx,
         };
         let of_lists = [Recorded::Outputs, Recorded::Sequence];
         match self.values.iter().any(|value| of_lists.contains(value)) {
-            true => cx.recording_sequences(),
+            true => cx.observer(observer::Sequences),
             false => cx,
         }
     }
@@ -248,7 +248,7 @@ impl Step<'_> {
     }
 
     /// Makes the chosen values of layers outputs.
-    pub(super) fn record_layers(&self, cx: &Context) -> Result<RecordedValues> {
+    pub(super) fn record_layers(&self, cx: &Trace) -> Result<RecordedValues> {
         let Some(recording) = &self.recording else {
             return Ok(RecordedValues::default());
         };

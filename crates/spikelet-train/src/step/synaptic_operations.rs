@@ -15,14 +15,14 @@ use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_graph::{DType, Var};
 use spikelet_nn::energy::Synapses;
-use spikelet_nn::module::{Context, CountedKind};
+use spikelet_nn::module::{CountedKind, Trace};
 
 /// The base of the digits that are summed, and the number of them in a sum.
 const BASE: usize = 1 << 12;
 
 impl Step<'_> {
     /// The metrics of the layers with this monitor. A layer that is called several times has the sum of its calls.
-    pub(super) fn synaptic_operation_metrics(&self, cx: &Context) -> Result<Vec<(String, Metric)>> {
+    pub(super) fn synaptic_operation_metrics(&self, cx: &Trace) -> Result<Vec<(String, Metric)>> {
         let own = self.monitors.iter();
         let own = own.filter(|(monitor, _)| *monitor == Monitor::SynapticOperations);
         let patterns: Vec<_> = own.map(|(_, names)| names).collect();

@@ -14,7 +14,7 @@ use spikelet_core::Result;
 use spikelet_distributed::average_over_ranks;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, TensorType, Var};
-use spikelet_nn::module::{Context, Mode, Traced};
+use spikelet_nn::module::{Context, Mode, Trace, Traced, observer};
 
 /// The kind of a program that is traced from a step's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    pub(super) fn context(&self, mode: Mode) -> Context {
+    pub(super) fn context(&self, mode: Mode) -> Trace {
         let cx = Context::new(mode, DType::F32)
             .propagation(self.propagation_of())
             .precision(self.precision_of());
@@ -175,7 +175,7 @@ impl Step<'_> {
     }
 
     /// Calls the function of the step.
-    pub(super) fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
+    pub(super) fn call(&self, cx: &Trace, single_step: bool) -> Result<(Outputs, TraceInfo)> {
         self.check()?;
         let time_steps = single_step.then_some(1);
         let inputs = Inputs::declare(cx.tracer(), &self.inputs, self.samples(), time_steps);
@@ -245,7 +245,7 @@ impl Step<'_> {
         &self,
         purpose: Purpose,
         watching: bool,
-    ) -> Result<(Context, TraceInfo)> {
+    ) -> Result<(Trace, TraceInfo)> {
         let mut cx = self.context(self.carrying(purpose.mode));
         let recording = self.recording.as_ref();
         if purpose.learns || recording.is_some_and(|layers| layers.learns) {
@@ -258,13 +258,13 @@ impl Step<'_> {
         let watching =
             watching || recording.is_some_and(|layers| layers.watches()) || self.reads_on_request();
         if watching || observes || !purpose.predicts && self.monitors_potentials() {
-            cx = cx.watching();
+            cx = cx.observer(observer::States);
         }
         if !purpose.predicts && self.monitors_spikes() {
-            cx = cx.counting_spikes();
+            cx = cx.observer(observer::SpikeCounts);
         }
         if self.counts || !purpose.predicts && self.monitors_operations() {
-            cx = cx.counting_operations();
+            cx = cx.observer(observer::Operations);
         }
         let (outputs, mut info) = self.call(&cx, purpose.single_step)?;
         let tracer = cx.tracer();
@@ -295,7 +295,7 @@ impl Step<'_> {
     }
 
     /// Makes the recorded values of layers outputs.
-    fn read_recorded(&self, cx: &Context) -> Result<Vec<String>> {
+    fn read_recorded(&self, cx: &Trace) -> Result<Vec<String>> {
         let recorded = cx.traced().recorded;
         let paths = recorded.iter().map(|(path, _)| path.as_str());
         check_all(&self.activations, paths)?;
@@ -313,7 +313,7 @@ impl Step<'_> {
     pub(super) fn trace_training(
         &self,
         phase: Phase,
-    ) -> Result<(Context, TraceInfo, Assignment, Averages)> {
+    ) -> Result<(Trace, TraceInfo, Assignment, Averages)> {
         let cx = self.context(self.carrying(Mode::TRAIN));
         let (outputs, mut info) = self.call(&cx, false)?;
         let traced = cx.traced();
@@ -373,7 +373,7 @@ impl Step<'_> {
     }
 
     /// Adds the gradients and the loss to the accumulated ones.
-    fn trace_sums(&self, cx: &Context, assignment: &Assignment, grads: &[Var], loss: &Var) {
+    fn trace_sums(&self, cx: &Trace, assignment: &Assignment, grads: &[Var], loss: &Var) {
         let tracer = cx.tracer();
         let names = trained_names(assignment);
         let values = grads.iter().chain([loss]);
@@ -386,7 +386,7 @@ impl Step<'_> {
     /// The mean gradients over accumulated batches and ranks, not scaled, and the condition of the update.
     fn mean_gradients(
         &self,
-        cx: &Context,
+        cx: &Trace,
         assignment: &Assignment,
         mut grads: Vec<Var>,
         loss: &Var,
@@ -417,7 +417,7 @@ impl Step<'_> {
     /// Makes gradients outputs.
     fn read_grads(
         &self,
-        cx: &Context,
+        cx: &Trace,
         assignment: &Assignment,
         grads: &[Var],
     ) -> Result<Vec<String>> {
@@ -435,7 +435,7 @@ impl Step<'_> {
     /// Traces the updates of the parameters and of the averages.
     fn trace_updates(
         &self,
-        cx: &Context,
+        cx: &Trace,
         traced: &Traced,
         assignment: &Assignment,
         grads: &[Var],
@@ -467,7 +467,7 @@ impl Step<'_> {
     /// Traces the updates of the averages of tensors.
     fn trace_averages<'n>(
         &self,
-        cx: &Context,
+        cx: &Trace,
         decay: f64,
         names: impl Iterator<Item = &'n String>,
         guard: &UpdateGuard,

@@ -3,7 +3,7 @@
 use super::value::NeuronRules;
 use spikelet_core::Result;
 use spikelet_graph::DType;
-use spikelet_nn::module::{Context, Mode, Module, Tree};
+use spikelet_nn::module::{Context, Mode, Module, Tree, observer};
 use spikelet_nn::neuron::Neuron;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ impl NetworkTensors {
                 });
             }
         };
-        let cx = Context::new(Mode::EVAL, DType::F32).visiting(visit);
+        let cx = Context::new(Mode::EVAL, DType::F32).observer(observer::Neurons::new(visit));
         let x = cx.tracer().input("x_seq", DType::F32, input);
         cx.trace(module, x)?;
         let traced = cx.traced();

@@ -5,6 +5,7 @@ use spikelet_core::Result;
 use spikelet_data::{ArrayFiles, DType, DataLoader, Dataset, Field, InMemory, LoaderConfig};
 use spikelet_graph::op::HostTensor;
 use spikelet_nn::learning::{PairStdp, Plastic, Update};
+use spikelet_nn::module::observer;
 use spikelet_nn::runtime::Program;
 use spikelet_train::prelude::*;
 use spikelet_train::recording::RecordingError;
@@ -155,7 +156,7 @@ fn loader() -> Result<DataLoader> {
 
 /// The values of a training program that watches, for samples `range`, which changes the weights of the store.
 fn trained(net: &Sequential, range: Range<usize>, store: &mut VarStore) -> Result<[Vec<f64>; 3]> {
-    let cx = Context::new(Mode::TRAIN, DType::F32).watching();
+    let cx = Context::new(Mode::TRAIN, DType::F32).observer(observer::States);
     let n = range.len();
     let input = cx.tracer().input("x", DType::F32, [T, n, INPUTS]);
     cx.trace(net, input)?;

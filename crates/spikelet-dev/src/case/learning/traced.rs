@@ -4,13 +4,13 @@ use super::Given;
 use crate::case::{Results, bounded, labels, wrong};
 use spikelet::Result;
 use spikelet::graph::{Tensor, Var};
-use spikelet::module::{Context, Mode};
+use spikelet::module::{Context, Mode, Trace, observer};
 use spikelet::runtime::{VarStore, host};
 
 /// The trace of a case. Its inputs are inputs of the program, its results outputs.
 pub struct Traced<'a> {
     given: &'a Given<'a>,
-    pub cx: Context,
+    pub cx: Trace,
     inputs: Vec<(String, Tensor)>,
     set: Vec<(String, Tensor)>,
     outputs: Vec<(String, Var)>,
@@ -26,7 +26,7 @@ impl<'a> Traced<'a> {
         }
         Ok(Self {
             given,
-            cx: Context::new(Mode::TRAIN, given.dtype).watching(),
+            cx: Context::new(Mode::TRAIN, given.dtype).observer(observer::States),
             inputs: vec![],
             set: vec![],
             outputs: vec![],

@@ -3,7 +3,7 @@
 use crate::case::{Results, bounded, expect, input, labels, limited, raw, wrong};
 use spikelet::graph::{Backend, DType};
 use spikelet::layer::{NeuronLayer, NeuronLayerKind};
-use spikelet::module::TracedTensor;
+use spikelet::module::{self, TracedTensor, observer};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
@@ -99,7 +99,7 @@ pub struct Trace<'a> {
     case: &'a TensorFile,
     dtype: DType,
     /// Neurons record their inputs and states.
-    pub cx: Context,
+    pub cx: module::Trace,
     inputs: Vec<(String, Tensor)>,
     bindings: Vec<Binding>,
     /// Values of tensors of the library that are no tensors of the case.
@@ -122,7 +122,7 @@ impl<'a> Trace<'a> {
         Ok(Self {
             case,
             dtype,
-            cx: Context::new(mode, dtype).watching(),
+            cx: Context::new(mode, dtype).observer(observer::States),
             inputs: vec![],
             bindings: vec![],
             set: vec![],
@@ -137,7 +137,7 @@ impl<'a> Trace<'a> {
             training: false,
             carry_state: true,
         };
-        self.cx = Context::new(mode, self.dtype).watching();
+        self.cx = Context::new(mode, self.dtype).observer(observer::States);
     }
 
     /// The file.

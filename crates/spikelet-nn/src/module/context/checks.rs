@@ -8,7 +8,7 @@ use spikelet_graph::Var;
 
 impl Context {
     /// A module of this kind for a message, with its path if it has one: ``linear `fc.1` ``.
-    pub fn place(&self, kind: &str) -> String {
+    pub(crate) fn place(&self, kind: &str) -> String {
         match self.tracer.path() {
             path if path.is_empty() => kind.to_string(),
             path => format!("{kind} `{path}`"),

@@ -36,22 +36,9 @@ pub struct ChunkState {
 }
 
 impl Context {
-    /// Traces for a part of the time steps: states are inputs and outputs of the program, in
-    /// training too. Must be set before anything is traced.
-    #[must_use]
-    pub fn chunk(mut self, chunk: Chunk) -> Self {
-        self.chunk = Some(chunk);
-        self
-    }
-
     /// Whether only a part of the time steps is traced.
     pub(in crate::module) fn is_chunk(&self) -> bool {
         self.chunk.is_some_and(|chunk| chunk != Chunk::WHOLE)
-    }
-
-    /// The states of a chunk.
-    pub fn chunk_states(&self) -> Vec<ChunkState> {
-        self.chunk_states.borrow().clone()
     }
 
     /// The number of time steps of the full sequence; `here` is that of the input of the current module. In a

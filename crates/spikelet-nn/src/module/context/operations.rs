@@ -1,8 +1,12 @@
 //! The layers whose operations are counted.
 
 use super::Context;
+use crate::LayerProblem;
+use crate::module::Observer;
+use crate::neuron::{Neuron, OutputKind};
 use crate::neuron_ops::NeuronOps;
 use crate::synapses::Synapses;
+use spikelet_core::Result;
 use spikelet_graph::Var;
 
 /// A layer whose operations are counted. Its values are recorded under `PATH.counted_seq`.
@@ -43,60 +47,50 @@ const COUNTED: &str = "counted_seq";
 /// The name of the membrane potentials that counted neurons record.
 const POTENTIALS: &str = "counted_v_seq";
 
-impl Context {
-    /// Makes layers with weights record their inputs, and neurons their outputs, with what is needed to count
-    /// operations: [`Traced::counted`](super::Traced::counted). Must be set before anything is traced.
-    #[must_use]
-    pub fn counting_operations(mut self) -> Self {
-        self.counts = true;
-        self
-    }
+/// Layers with weights record their inputs, and neurons their outputs, with what is needed to count operations:
+/// [`Traced::counted`](super::Traced::counted).
+#[derive(Clone, Copy, Debug)]
+pub struct Operations;
 
-    /// Records the input `x`, `[T, N, …]` or without time `[N, …]` of two axes, of the current module with its
-    /// weight of this name, if operations are counted. Must be called before the weight is traced.
-    pub fn count_synapses(&self, weight: &str, x: &Var, synapses: impl FnOnce() -> Synapses) {
-        if !self.counts {
-            return;
-        }
-        let weight = self.tracer.path_of(weight);
-        let synapses = synapses();
-        self.count(CountedKind::Synapses { synapses, weight });
+impl Observer for Operations {
+    fn synapses(&self, cx: &Context, weight: &str, x: &Var, synapses: Synapses) {
+        let weight = cx.tracer.path_of(weight);
+        count(cx, CountedKind::Synapses { synapses, weight });
         match x.rank() {
-            2 => self.record(COUNTED, &x.reshape([1, x.dim(0), x.dim(1)])),
-            _ => self.record(COUNTED, x),
+            2 => cx.record(COUNTED, &x.reshape([1, x.dim(0), x.dim(1)])),
+            _ => cx.record(COUNTED, x),
         }
     }
 
-    /// Whether operations are counted.
-    pub(crate) fn counts_operations(&self) -> bool {
-        self.counts
-    }
-
-    /// Records the output of the neuron that is the current module, with the operations of an update; `analog` if the
-    /// output has values other than −1, 0 and 1. `potentials` are those after each step.
-    pub(crate) fn count_neurons(
+    fn neuron(
         &self,
-        ops: NeuronOps,
-        analog: bool,
+        cx: &Context,
+        neuron: &dyn Neuron,
+        _: &Var,
         output: &Var,
         potentials: Option<&Var>,
-    ) {
-        self.count(CountedKind::Neurons { ops, analog });
-        self.record(COUNTED, output);
+    ) -> Result<()> {
+        let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
+        let kind = neuron.output_kind();
+        let analog = matches!(kind, OutputKind::Counts | OutputKind::Real);
+        let ops = NeuronOps::of(neuron).map_err(wrong)?;
+        count(cx, CountedKind::Neurons { ops, analog });
+        cx.record(COUNTED, output);
         if let Some(potentials) = potentials {
-            self.record(POTENTIALS, potentials);
+            cx.record(POTENTIALS, potentials);
         }
+        Ok(())
     }
+}
 
-    fn count(&self, kind: CountedKind) {
-        let path = self.tracer.path();
-        let traced = &mut *self.traced.borrow_mut();
-        traced.counted.push(CountedLayer {
-            path,
-            kind,
-            before: [traced.parameters.len(), traced.buffers.len()],
-        });
-    }
+fn count(cx: &Context, kind: CountedKind) {
+    let path = cx.tracer.path();
+    let traced = &mut *cx.traced.borrow_mut();
+    traced.counted.push(CountedLayer {
+        path,
+        kind,
+        before: [traced.parameters.len(), traced.buffers.len()],
+    });
 }
 
 impl super::Traced {

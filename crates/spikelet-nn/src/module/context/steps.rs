@@ -27,8 +27,8 @@ impl Context {
         part: impl Fn(Range<usize>) -> Var,
     ) -> Result<StepOutputs> {
         let x = part(0..time_steps);
-        if self.records_sequences() {
-            self.record("input_seq", &x);
+        for observer in self.observers() {
+            observer.sequence(self, "input_seq", &x);
         }
         let made = if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_stepping() {
             let whole = module.forward(self, &x)?;

@@ -121,6 +121,12 @@ impl Context {
         }
     }
 
+    /// The paths of the recorded values.
+    pub(crate) fn recorded_paths(&self) -> Vec<String> {
+        let recorded = &self.traced.borrow().recorded;
+        recorded.iter().map(|(path, _)| path.clone()).collect()
+    }
+
     /// A recorded value of a layer, such as the spikes `trunk.lif.spike_seq` of the neuron `trunk.lif`.
     ///
     /// ```
