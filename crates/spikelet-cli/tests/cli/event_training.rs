@@ -382,6 +382,38 @@ fn a_trained_network_runs_on_streams() {
         assert!((a - b).abs() < 1e-5, "{found} {}", steps[frames - 1]);
     }
 
+    // The same recording is evaluated and recorded.
+    let class = found["class"].as_str().expect("a class");
+    let words = [
+        "eval",
+        "run/last.safetensors",
+        "--device",
+        "cpu",
+        "a.aedat4",
+    ];
+    let evaluated = lines(folder, &[&words[..], &["--label", class]].concat());
+    assert_eq!(evaluated[0]["accuracy"], 1.0);
+    let unlabeled = run_in(folder, &words);
+    assert_eq!(code(&unlabeled), 2);
+    mentions(&stderr(&unlabeled), &["a.aedat4", "--label"]);
+    let words = [
+        "record",
+        "run/last.safetensors",
+        "--device",
+        "cpu",
+        "a.aedat4",
+        "--out",
+        "a.npz",
+    ];
+    let recorded = lines(folder, &words).swap_remove(0);
+    let arrays = recorded["arrays"].as_array().expect("arrays").iter();
+    let mut scores = arrays.filter(|array| array["name"] == "scores");
+    assert_eq!(
+        scores.next().expect("the scores")["shape"],
+        serde_json::json!([1, 10])
+    );
+    assert_eq!(recorded["accuracy"], Value::Null);
+
     // A sensor of another size.
     let sample = [
         "data",
@@ -394,7 +426,13 @@ fn a_trained_network_runs_on_streams() {
     ];
     lines(folder, &sample);
     for (more, parts) in [
-        (&[][..], ["34 × 34, that of the training", "--sensor WxH"]),
+        (
+            &[][..],
+            [
+                "34 × 34, that of the training",
+                "--sensor WxH",
+            ],
+        ),
         (
             &["--sensor", "128x128"],
             ["a sensor of 128 × 128 pixels", "frames of 2 × 34 × 34"],
@@ -408,9 +446,26 @@ fn a_trained_network_runs_on_streams() {
         assert_eq!(code(&output), 1);
         mentions(&stderr(&output), &[&parts[..], &["--resize"]].concat());
     }
+    let words = [
+        "eval",
+        "run/last.safetensors",
+        "--device",
+        "cpu",
+        "b.aedat4",
+        "--label",
+        class,
+    ];
+    let resized = lines(
+        folder,
+        &[&words[..], &["--sensor", "128x128", "--resize"]].concat(),
+    );
+    assert_eq!(resized[0]["images"], 1);
     let resized = predicted("b.aedat4", &["--sensor", "128x128", "--resize"]);
     let said = resized["conversions"][0].as_str().expect("words");
-    assert_eq!(said, "resized from 128 × 128 to 34 × 34 pixels");
+    assert_eq!(
+        said,
+        "resized from 128 × 128 to 34 × 34 pixels"
+    );
 
     // A sequence in an array.
     let array = folder.join("silence.npy");
@@ -445,4 +500,66 @@ fn a_trained_network_runs_on_streams() {
 fn frames_of_other_data_sets_are_refused() {
     let message = complaint(&["config", "mnist-fc", "--set", "data.frames=number=5"], 2);
     mentions(&message, &["frames", "recordings of events"]);
+}
+
+/// Writes a WAV file of a tone.
+fn write_tone(path: &Path, hertz: f64) {
+    let samples = 1600_u32;
+    let data = (0..samples).flat_map(|k| {
+        let phase = f64::from(k) / 8000.0 * hertz * std::f64::consts::TAU;
+        ((phase.sin() * 12_000.0) as i16).to_le_bytes()
+    });
+    let mut file = b"RIFF".to_vec();
+    file.extend((36 + 2 * samples).to_le_bytes());
+    file.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
+    file.extend(8000_u32.to_le_bytes());
+    file.extend(16_000_u32.to_le_bytes());
+    file.extend(b"\x02\0\x10\0data");
+    file.extend((2 * samples).to_le_bytes());
+    file.extend(data);
+    fs::write(path, file).expect("it is written");
+}
+
+#[test]
+fn a_network_of_spoken_digits_takes_wav_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let recordings = folder.join("data/recordings");
+    fs::create_dir_all(&recordings).expect("a folder");
+    for take in [0, 1, 5, 6, 7, 40] {
+        for digit in 0..2 {
+            let path = recordings.join(format!("{digit}_theo_{take}.wav"));
+            write_tone(&path, 300.0 + 900.0 * f64::from(digit) + f64::from(take));
+        }
+    }
+    network(folder, "[140]", 10);
+    let words = [
+        "train",
+        "net.toml",
+        "--dataset",
+        "fsdd",
+        "--data-dir",
+        "data",
+    ];
+    lines(folder, &[&words[..], &ONE_EPOCH].concat());
+    let class = folder.join("own/1");
+    fs::create_dir_all(&class).expect("a folder");
+    write_tone(&class.join("a.wav"), 1200.0);
+    write_tone(&class.join("b.wav"), 1210.0);
+    let on = ["run/last.safetensors", "--device", "cpu"];
+    let predicted = lines(folder, &[&["predict"], &on[..], &["own"]].concat());
+    assert_eq!(predicted.len(), 2);
+    let right = predicted.iter().filter(|line| line["class"] == "1").count();
+    let evaluated = lines(folder, &[&["eval"], &on[..], &["own"]].concat());
+    assert_eq!(evaluated[0]["images"], 2);
+    assert_eq!(evaluated[0]["accuracy"], right as f64 / 2.0);
+    let recorded = lines(
+        folder,
+        &[&["record"], &on[..], &["own", "--out", "own.npz"]].concat(),
+    );
+    assert_eq!(recorded[0]["images"], 2);
+    fs::write(class.join("c.txt"), "a text").expect("it is written");
+    let output = run_in(folder, &[&["eval"], &on[..], &["own/1/c.txt"]].concat());
+    assert_eq!(code(&output), 1);
+    mentions(&stderr(&output), &["c.txt", ".wav", "[T, 140]"]);
 }
