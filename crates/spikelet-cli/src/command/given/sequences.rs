@@ -186,11 +186,13 @@ impl SequenceReader {
         if fits && given[1..] == *self.shape.sizes() {
             return Ok(());
         }
+        let transposed = StepShape::of(&given[1..]).and_then(|own| own.transposed_help(self.shape));
+        let transposed = transposed.map_or(String::new(), |help| format!("; {help}"));
         let most = if self.varies { "at most " } else { "" };
         Err(Failure::other(
             format!("{}: an array of shape {given:?}", path.display()),
             format!(
-                "the network takes [T, {}] with {most}{} time steps",
+                "the network takes [T, {}] with {most}{} time steps{transposed}",
                 self.sizes(", "),
                 self.steps
             ),
@@ -237,7 +239,7 @@ impl SequenceReader {
         let mut settings = self.frames.clone();
         let target = self.sensor.unwrap_or(match self.shape {
             StepShape::Frame([_, height, width]) => Sensor::new(width as u32, height as u32),
-            StepShape::Features(_) => sensor,
+            _ => sensor,
         });
         if self.resize && target != sensor {
             conversions.push(format!("resized from {sensor} to {target} pixels"));
@@ -264,7 +266,9 @@ impl SequenceReader {
                     path.display(),
                     self.shape
                 ),
-                "bring the events to the sensor of the training with --resize, or train with `data.frame_size`",
+                given.transposed_help(self.shape).unwrap_or(
+                    "bring the events to the sensor of the training with --resize, or train with `data.frame_size`",
+                ),
             ));
         }
         conversions.push(format!(
