@@ -168,7 +168,7 @@ fn a_large_color_picture_is_converted_and_each_step_is_printed() {
     let line = &predict(&[&photo, "--invert"])[0];
     let expected = serde_json::json!([
         "converted to grayscale",
-        "resized from 80 × 60 to 37 × 28 pixels",
+        "resized from height × width 60 × 80 to 28 × 37",
         "cropped at the center to 28 × 28",
         "inverted"
     ]);
@@ -180,7 +180,7 @@ fn a_large_color_picture_is_converted_and_each_step_is_printed() {
     let said = said(&["predict", &RUN.checkpoint, &photo]);
     mentions(
         &said,
-        &["photo.png: ", "resized from 80 × 60"],
+        &["photo.png: ", "resized from height × width 60 × 80"],
     );
 }
 

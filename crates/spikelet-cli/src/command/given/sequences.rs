@@ -2,6 +2,7 @@
 
 use super::convert::Input;
 use crate::args::DataName;
+use crate::command::data::SENSOR_HELP;
 use crate::command::trained::Trained;
 use crate::failure::Failure;
 use spikelet::data::{ArrayFiles, Dataset, FrameSettings, NamedDataset, StepShape, Unlabeled};
@@ -212,7 +213,7 @@ impl SequenceReader {
         let sensor = known.or(self.sensor).ok_or_else(|| {
             Failure::argument(
                 format!("{}: the size of the sensor is not known", path.display()),
-                "give it: --sensor 128x128",
+                SENSOR_HELP,
             )
         })?;
         if known.is_none() {
@@ -229,8 +230,8 @@ impl SequenceReader {
                 let message = error.to_string();
                 let (problem, _) = problem_and_help(&message);
                 let help = format!(
-                    "the file does not say the size of its sensor, and {sensor}, that of the training, was taken: give \
-                     --sensor WxH, and --resize if it is another one"
+                    "the file does not say the size of its sensor, and that of the training was taken, {sensor}: \
+                     give --sensor WxH, and --resize if it is another one"
                 );
                 Failure::other(problem, help)
             }
@@ -242,7 +243,7 @@ impl SequenceReader {
             _ => sensor,
         });
         if self.resize && target != sensor {
-            conversions.push(format!("resized from {sensor} to {target} pixels"));
+            conversions.push(format!("resized from a sensor of {sensor} to {target}"));
             let resize = Downsample {
                 width: Some(target.width),
                 height: Some(target.height),
@@ -262,7 +263,7 @@ impl SequenceReader {
         if given != self.shape {
             return Err(Failure::other(
                 format!(
-                    "{}: a sensor of {sensor} pixels, with {given}; the network takes {}",
+                    "{}: a sensor of {sensor}, with {given}; the network takes {}",
                     path.display(),
                     self.shape
                 ),
