@@ -229,6 +229,26 @@ fn images_pass_convolutions_batch_norm_and_pooling() {
 }
 
 #[test]
+fn oblong_images_pass_windows_whose_sides_differ() {
+    let net = Sequential::new()
+        .add(
+            Conv2d::new(2, 4, [3, 5])
+                .padding([1, 2])
+                .stride([1, 2])
+                .bias(true),
+        )
+        .add(If::new())
+        .add(AvgPool2d::new([4, 5]))
+        .add(Conv2d::new(4, 3, [1, 4]).groups(1))
+        .add(Lif::new(2.0).v_threshold(0.2))
+        .add(Flatten)
+        .add(Linear::new(3 * 6, 5))
+        .add(Lif::new(2.0).v_threshold(0.1));
+    let own = store(&net, &[2, 24, 40]);
+    check("oblong images", &net, own, &[2, 24, 40], true);
+}
+
+#[test]
 fn sequences_pass_convolutions_over_one_axis_and_delays() {
     let net = Sequential::new()
         .add(

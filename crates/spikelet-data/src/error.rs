@@ -311,7 +311,7 @@ pub enum Error {
     /// Neither the files of recordings nor the settings say the size of the sensor.
     #[error(
         "the files of `{dataset}` do not say the size of the sensor\n  \
-         help: set `sensor`, its width and height, such as [34, 34]"
+         help: set `sensor`, its width and height, such as [346, 260]"
     )]
     NoSensor {
         /// The data set.

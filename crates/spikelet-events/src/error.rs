@@ -66,8 +66,8 @@ pub enum ErrorKind {
     },
     /// An event is outside the sensor.
     #[error(
-        "event {event}: {axis} {value} >= {limit}, but the sensor has {sensor} pixels\n  \
-         help: the sensor has another size, or the file is damaged"
+        "event {event}: {axis} {value} >= {limit}, but the sensor has {sensor}\n  help: {}",
+        outside_help(*transposed)
     )]
     Outside {
         /// The number of the event, from 0.
@@ -80,6 +80,8 @@ pub enum ErrorKind {
         limit: u32,
         /// The size of the sensor.
         sensor: Sensor,
+        /// The transposed size, if it has the event and those around it.
+        transposed: Option<Sensor>,
     },
     /// A folder does not have the files of a data set.
     #[error("not as {set} is laid out: found {found}; expected {expected}\n  help: {help}")]
@@ -138,9 +140,7 @@ pub enum ErrorKind {
         format: Format,
     },
     /// A format cannot hold the coordinates of a sensor.
-    #[error(
-        "{format} holds sensors of up to {limit} pixels, not {sensor}\n  help: choose another format"
-    )]
+    #[error("{format} holds sensors of up to {limit}, not {sensor}\n  help: choose another format")]
     UnwritableSensor {
         /// The format.
         format: Format,
@@ -268,6 +268,18 @@ impl Error {
     pub(crate) fn in_file(mut self, path: &Path) -> Self {
         self.path.get_or_insert_with(|| path.to_owned());
         self
+    }
+}
+
+/// The help of an event outside of the sensor.
+fn outside_help(transposed: Option<Sensor>) -> String {
+    match transposed {
+        None => "the sensor has another size, or the file is damaged".into(),
+        Some(sensor) => format!(
+            "the size is perhaps transposed, since {sensor} has the event: a sensor is given as width × height, such as \
+             {}x{} or [{}, {}]",
+            sensor.width, sensor.height, sensor.width, sensor.height
+        ),
     }
 }
 

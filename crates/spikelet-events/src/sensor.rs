@@ -22,9 +22,10 @@ impl Sensor {
 
     /// The first event outside, from `start` on.
     pub(crate) fn first_outside(self, events: &EventBuffer, start: usize) -> Option<Outside> {
+        // The largest value is found without a branch in each step.
+        let largest = |values: &[u16]| values.iter().copied().max().unwrap_or(0);
         let first = |axis, values: &[u16], limit: u32| {
-            // The largest value is found without a branch in each step.
-            let largest = values.iter().copied().max().unwrap_or(0);
+            let largest = largest(values);
             let is_outside = |&value: &u16| u32::from(value) >= limit;
             let at = is_outside(&largest).then(|| values.iter().position(is_outside))??;
             let value = values[at];
@@ -33,14 +34,19 @@ impl Sensor {
                 axis,
                 value,
                 limit,
+                transposed: None,
             })
         };
         let x = first("x", &events.x[start..], self.width);
         let y = first("y", &events.y[start..], self.height);
-        [x, y]
-            .into_iter()
-            .flatten()
-            .min_by_key(|outside| outside.at)
+        let outside = [x, y].into_iter().flatten().min_by_key(|found| found.at)?;
+        let transposed = Self::new(self.height, self.width);
+        let has_all = u32::from(largest(&events.x[start..])) < transposed.width
+            && u32::from(largest(&events.y[start..])) < transposed.height;
+        Some(Outside {
+            transposed: has_all.then_some(transposed),
+            ..outside
+        })
     }
 }
 
@@ -51,6 +57,8 @@ pub(crate) struct Outside {
     axis: &'static str,
     value: u16,
     limit: u32,
+    /// The transposed size, if it has all events from the start on.
+    transposed: Option<Sensor>,
 }
 
 impl Outside {
@@ -62,12 +70,14 @@ impl Outside {
             value: self.value,
             limit: self.limit,
             sensor,
+            transposed: self.transposed,
         }
     }
 }
 
+/// As in messages: `width 346, height 260`. Images, frames and networks have their height first, so the words say which is which.
 impl fmt::Display for Sensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {}", self.width, self.height)
+        write!(f, "width {}, height {}", self.width, self.height)
     }
 }

@@ -170,6 +170,22 @@ fn events_outside_the_sensor_and_columns_of_unequal_length_are_refused() {
         matches!(*error.kind, ErrorKind::Outside { value: 34, .. }),
         "{error}"
     );
+    // A transposed size that has the events is named.
+    for (sensor, help) in [
+        (
+            Sensor::new(34, 40),
+            "perhaps transposed, since width 40, height 34 has the event",
+        ),
+        (Sensor::new(34, 34), "another size"),
+        (Sensor::new(20, 30), "another size"),
+    ] {
+        let error = write(&path, Format::Atis, sensor, &events).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains(help) && error.contains(&format!("the sensor has {sensor}")),
+            "{error}"
+        );
+    }
     events.x[0] = 3;
     events.p[0] = 2;
     let error = write(&path, Format::Atis, Sensor::new(34, 34), &events).unwrap_err();
@@ -184,16 +200,16 @@ fn sensors_that_a_format_cannot_hold_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     for (format, limit) in [
-        (Format::Aedat2Dvs128, "128 × 128"),
-        (Format::Aedat4, "32768 × 32768"),
-        (Format::Es, "65535 × 65535"),
+        (Format::Aedat2Dvs128, "width 128, height 128"),
+        (Format::Aedat4, "width 32768, height 32768"),
+        (Format::Es, "width 65535, height 65535"),
     ] {
         let options = WriteOptions::new(format, Sensor::new(65536, 8));
         let error = EventWriter::create(&path, &options)
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains(limit) && error.contains("65536 × 8"),
+            error.contains(limit) && error.contains("width 65536, height 8"),
             "{error}"
         );
     }

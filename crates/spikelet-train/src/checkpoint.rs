@@ -6,6 +6,7 @@ mod error;
 mod fields;
 mod info;
 mod loss_scale;
+mod model_card;
 mod model_folder;
 mod progress;
 mod range;

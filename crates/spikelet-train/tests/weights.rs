@@ -297,3 +297,44 @@ fn a_training_starts_from_weights_of_any_framework_with_a_new_head() {
         "{error}"
     );
 }
+
+#[test]
+fn weights_of_oblong_kernels_keep_their_axes_in_files_of_every_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // 2 × 24 × 40 → 3 × 12 × 10.
+    let net = Sequential::new()
+        .add(Conv2d::new(2, 3, [2, 4]).stride([2, 4]).bias(true))
+        .add(Plif::new(2.0))
+        .add(Flatten)
+        .add(Linear::new(3 * 12 * 10, 5).bias(true))
+        .add(Plif::new(2.0));
+    let shape = [4, 1, 2, 24, 40];
+    let (weights, ours) = exported(Framework::SpikingJelly, &net, &shape);
+    assert_eq!(
+        weights.get("0.weight").expect("a kernel").shape(),
+        [3, 2, 2, 4]
+    );
+    let path = |name: &str| folder.path().join(name);
+    weights.write_torch(path("a.pt")).expect("written");
+    weights.write_npz(path("a.npz")).expect("written");
+    weights
+        .write_safetensors(path("a.safetensors"))
+        .expect("written");
+    for name in ["a.pt", "a.npz", "a.safetensors"] {
+        let read = InitialWeights::read(path(name), &net, &shape).expect("read");
+        assert_eq!(read.tensors, ours, "{name}");
+    }
+    // The transposed network has other kernels.
+    let transposed = Sequential::new()
+        .add(Conv2d::new(2, 3, [4, 2]).stride([4, 2]).bias(true))
+        .add(Plif::new(2.0))
+        .add(Flatten)
+        .add(Linear::new(3 * 10 * 12, 5).bias(true))
+        .add(Plif::new(2.0));
+    let error = InitialWeights::read(path("a.pt"), &transposed, &[4, 1, 2, 40, 24]);
+    let error = error.expect_err("another kernel").to_string();
+    assert!(
+        error.contains("`0.weight` [3, 2, 2, 4] for `0.weight` [3, 2, 4, 2]"),
+        "{error}"
+    );
+}

@@ -3,7 +3,7 @@
 use super::data_name::{DataName, data_name, no_fitting};
 use super::{count, variable};
 use crate::failure::Failure;
-use spikelet::data::{self, DataOptions, ImageError, Progress, Split};
+use spikelet::data::{self, DataOptions, ImageError, Progress, Split, StepShape};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
@@ -191,15 +191,21 @@ fn check_read(read: &Split, name: DataName, network: &Network) -> Result<(), Fai
         SampleShape::Sequence { shape, .. } => (shape.sizes().to_vec(), network.input()),
         _ => return Ok(()),
     };
-    if given == taken {
+    if network.takes(&given) {
         return Ok(());
     }
+    let [own, needed] = [&given, &taken].map(|sizes| StepShape::of(sizes));
+    let transposed = own
+        .zip(needed)
+        .and_then(|(own, needed)| own.transposed_help(needed));
     Err(Failure::argument(
         format!(
             "{} takes {taken:?} at a time step, the frames are {given:?}",
             network.name()
         ),
-        "resize the frames with --set data.frame_size=[HEIGHT,WIDTH], or change `input` of the network",
+        transposed.unwrap_or(
+            "resize the frames with --set data.frame_size=[HEIGHT,WIDTH], or change `input` of the network",
+        ),
     ))
 }
 

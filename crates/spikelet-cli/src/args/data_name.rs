@@ -93,7 +93,7 @@ impl DataName {
                 network.features().is_none() && network.image()[0] == channels
             }
             Some(StepShape::Features(_)) if has_events => network.features().is_some(),
-            shape => shape.is_none() || shape == StepShape::of(&network.input()),
+            shape => shape.is_none_or(|shape| network.takes(shape.sizes())),
         }
     }
 
@@ -242,7 +242,7 @@ impl DataName {
                 format!("images of {}", sizes(image)),
             ),
             Some(SampleShape::Sequence { shape, .. }) => (
-                network.input() == shape.sizes(),
+                network.takes(shape.sizes()),
                 format!("sequences of {shape}"),
             ),
             _ => (false, "other samples".to_string()),
@@ -255,8 +255,18 @@ impl DataName {
         if self.0.events().is_some()
             && let [_, height, width] = network.input()[..]
         {
+            let transposed = match sample {
+                Some(SampleShape::Sequence { shape, .. }) => {
+                    let needed = StepShape::of(&network.input());
+                    needed.and_then(|needed| shape.transposed_help(needed))
+                }
+                _ => None,
+            };
             let help = format!("resize the frames: --set data.frame_size=[{height},{width}]");
-            return Err(Failure::argument(problem, help));
+            return Err(Failure::argument(
+                problem,
+                transposed.map_or(help, str::to_string),
+            ));
         }
         let fitting = fitting(network);
         if fitting.is_empty() {
@@ -303,16 +313,19 @@ fn sizes(image: [usize; 3]) -> String {
 fn taken(network: &Network) -> String {
     match network.features() {
         Some(features) => format!("sequences of {features} features"),
-        None => format!("images or frames of {}", sizes(network.image())),
+        None => match network.input()[..] {
+            [1, length] => format!("signals of 1 × {length} or sequences of {length} features"),
+            _ => format!("images or frames of {}", sizes(network.image())),
+        },
     }
 }
 
 /// The names of the data sets that a network takes.
 fn fitting(network: &Network) -> Vec<&'static str> {
-    let step = StepShape::of(&network.input());
+    let takes = |shape: StepShape| network.takes(shape.sizes());
     DataName::fitting(network.image())
         .chain(DataName::all().filter(|name| name.is_resized_for(network)))
-        .chain(DataName::all().filter(move |name| step.is_some() && name.step_shape() == step))
+        .chain(DataName::all().filter(|name| name.step_shape().is_some_and(takes)))
         .map(DataName::word)
         .collect()
 }

@@ -12,6 +12,7 @@ mod diff;
 mod doctor;
 mod energy;
 mod eval;
+mod given;
 mod kernel;
 mod man;
 mod models;

@@ -1,13 +1,14 @@
 //! `spikelet record`
 
+use super::given::{GivenArgs, Labels};
 use super::sequences::read_sequences;
-use super::trained::Trained;
+use super::trained::{Tested, Trained};
 use super::{examples, path_text, say_table};
 use crate::args::{EvaluationArgs, range, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::data::{ArraySpec, Dataset, StepShape};
+use spikelet::data::{ArraySpec, StepShape};
 use spikelet::graph::Tensor;
 use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
@@ -15,7 +16,6 @@ use spikelet::train::{Recorded, Recording, SampleShape, Settings, given_inputs, 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Write the spikes, potentials, weights and traces of chosen layers to a file, for plots of your own
@@ -26,6 +26,9 @@ use std::time::Instant;
 /// labels, scores, predictions and indices of the images. LAYER of the neurons in rnn, recurrent and
 /// layers of neurons is NAME.neuron, of those in lists NAME. Values that a layer does not have are left
 /// out. The file is written batch by batch; it has at most 16 GiB.
+///
+/// With files, they are recorded in place of test images, as `spikelet predict` reads them; they need no
+/// labels, and have those of their folders if each has the name of a class.
 ///
 /// With --input, the network runs on given sequences, without encoder and normalization: an array
 /// [T, N, …], or [T, …] of one sample, in a .npy file, or in a .npz or .safetensors file as its only
@@ -40,6 +43,7 @@ use std::time::Instant;
     "spikelet record runs/mnist-fc/latest/best.safetensors --out spikes.npz" => "the spikes of all layers for 100 test images, for NumPy",
     "spikelet record best.safetensors --layers \"fc.*\" --values spikes,potentials --out some.npz" => "of some layers, with potentials",
     "spikelet record best.safetensors --learn --layers features --values weights,traces --out learning.npz" => "of a plastic layer while it learns",
+    "spikelet record best.safetensors recording.aedat4 --values spikes,potentials --out one.npz" => "of a file of your own: an image, a recording of events, a WAV file",
     "spikelet record best.safetensors --values sequence,outputs --at-rest --out reference.safetensors" => "input and outputs of all layers, to compare with another program",
     "spikelet record best.safetensors --input reference.safetensors --out again.npz" => "on given sequences",
     "spikelet record best.safetensors --samples 500..1000 --out spikes.safetensors --json" => "as safetensors; the arrays as JSON",
@@ -78,7 +82,7 @@ pub struct Record {
     learn: bool,
 
     /// Run the network on the sequences of a file instead of a data set
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "data_dir", "download", "split", "test_images"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "data", "data_dir", "download", "split", "test_images"])]
     input: Option<PathBuf>,
 
     /// Let states with a random start begin at rest, as in a stream
@@ -87,6 +91,9 @@ pub struct Record {
 
     #[command(flatten)]
     evaluation: EvaluationArgs,
+
+    #[command(flatten)]
+    given: GivenArgs,
 }
 
 /// The array of a file with others that is the input.
@@ -103,7 +110,7 @@ impl Record {
             Failure::argument("no layers were named", "name some, or use --layers \"*\"")
         })?;
         let recording = others.iter().fold(Recording::new(first), Recording::layers);
-        let all = samples.samples.len();
+        let all = samples.len();
         let mut recording = recording
             .values(self.values.iter().copied())
             .samples(self.samples.clone().unwrap_or(0..all.min(FEW)));
@@ -120,7 +127,7 @@ impl Record {
             &*module,
             &settings,
             &recording,
-            &samples.samples,
+            samples.samples(),
             &mut trained.store,
             &self.out,
         )?;
@@ -131,7 +138,7 @@ impl Record {
             })
         };
         console.say_json(&json!({
-            "checkpoint": path_text(&trained.path), "network": network, "dataset": samples.name,
+            "checkpoint": path_text(&trained.path), "network": network, "dataset": samples.name(),
             "first": file.samples.start, "images": file.samples.len(), "accuracy": file.accuracy,
             "arrays": file.arrays.iter().map(array).collect::<Vec<_>>(), "bytes": file.bytes,
             "left_out": file.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -158,8 +165,8 @@ impl Record {
         console.say(format!(
             "{} on {} ({}s {} to {}){} · {}\nfile: {}",
             network.name(),
-            samples.name,
-            samples.kind,
+            samples.name(),
+            samples.kind(),
             thousands(file.samples.start as u64),
             thousands(file.samples.end as u64 - 1),
             accuracy.unwrap_or_default(),
@@ -170,33 +177,19 @@ impl Record {
     }
 
     /// The network, its settings and its samples.
-    fn open(&self, console: &Console) -> Result<(Trained, Settings, Samples), Failure> {
+    fn open(&self, console: &Console) -> Result<(Trained, Settings, Tested), Failure> {
         let Some(path) = &self.input else {
-            let (trained, settings, test) = Trained::evaluated(&self.evaluation, console)?;
-            let samples = Samples {
-                name: test.name().to_string(),
-                kind: test.kind(),
-                samples: test.samples().clone(),
-            };
-            return Ok((trained, settings, samples));
+            return self
+                .given
+                .evaluated(&self.evaluation, Labels::Optional, console);
         };
         let trained = Trained::open(&self.evaluation.checkpoint, &self.evaluation.device)?;
         let inputs = inputs_of(path, &trained)?;
-        let mut settings = trained.checkpoint.settings()?.of_inputs(inputs.shape[0]);
-        settings.evaluation_batch = self
-            .evaluation
-            .eval_batch_size
-            .or(settings.evaluation_batch);
+        let settings = trained.evaluation_settings(&self.evaluation)?;
+        let settings = settings.of_inputs(inputs.shape[0]);
         let samples = given(path, &inputs, &trained)?;
         Ok((trained, settings, samples))
     }
-}
-
-/// What is recorded.
-struct Samples {
-    name: String,
-    kind: &'static str,
-    samples: Arc<dyn Dataset>,
 }
 
 /// The sequences of a file for a network, `[T, N, …]`.
@@ -229,15 +222,14 @@ fn inputs_of(path: &Path, trained: &Trained) -> Result<Tensor, Failure> {
 }
 
 /// The samples that they are.
-fn given(path: &Path, inputs: &Tensor, trained: &Trained) -> Result<Samples, Failure> {
+fn given(path: &Path, inputs: &Tensor, trained: &Trained) -> Result<Tested, Failure> {
     let step_labels = match trained.sample() {
         SampleShape::Sequence { step_labels, .. } => step_labels,
         _ => None,
     };
     let name = path.display().to_string();
-    Ok(Samples {
+    Ok(Tested {
         samples: given_inputs(&name, inputs, step_labels)?,
         name,
-        kind: "sequence",
     })
 }

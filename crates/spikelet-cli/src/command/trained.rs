@@ -2,7 +2,7 @@
 
 use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, open_device};
 use crate::failure::Failure;
-use spikelet::data::{Dataset, FrameSettings, FramesOn, Split, image_shape};
+use spikelet::data::{Dataset, FrameSettings, FramesOn, image_shape};
 use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
@@ -81,9 +81,30 @@ impl Trained {
         args.checkpoint.say(console);
         let trained = Self::open(&args.checkpoint, &args.device)?;
         let test = trained.test(&args.data, console)?;
-        let mut settings = trained.checkpoint.settings()?.clone();
-        settings.evaluation_batch = args.eval_batch_size.or(settings.evaluation_batch);
+        let settings = trained.evaluation_settings(args)?;
         Ok((trained, settings, test))
+    }
+
+    /// The settings of an evaluation.
+    ///
+    /// # Errors
+    /// When the checkpoint has none.
+    pub fn evaluation_settings(&self, args: &EvaluationArgs) -> Result<Settings, Failure> {
+        let mut settings = self.checkpoint.settings()?.clone();
+        settings.evaluation_batch = args.eval_batch_size.or(settings.evaluation_batch);
+        Ok(settings)
+    }
+
+    /// Whether the network classifies each time step of a sequence.
+    pub fn classifies_steps(&self) -> bool {
+        let sample = self.sample();
+        matches!(
+            sample,
+            SampleShape::Sequence {
+                step_labels: Some(_),
+                ..
+            }
+        )
     }
 
     /// The names of the classes, as far as they are known.
@@ -131,7 +152,10 @@ impl Trained {
                 "name the folder of the training with --data-dir, or one with its classes",
             ));
         }
-        Ok(Tested(loaded))
+        Ok(Tested {
+            name: loaded.name().to_string(),
+            samples: loaded.test,
+        })
     }
 
     /// The shape of the samples that the network takes.
@@ -166,28 +190,32 @@ fn sample_of(checkpoint: &Checkpoint, network: &Network) -> SampleShape {
 const NOT_IMAGES: &str =
     "evaluate it with `spikelet eval`; `spikelet record` writes the spikes of its layers to a file";
 
-/// The test samples.
-pub struct Tested(Split);
+/// The samples of an evaluation: test samples, or those of files.
+pub struct Tested {
+    /// The name of the data set.
+    pub name: String,
+    pub samples: Arc<dyn Dataset>,
+}
 
 impl Tested {
     /// The name of the data set.
     pub fn name(&self) -> &str {
-        self.0.name()
+        &self.name
     }
 
     /// The samples.
     pub fn samples(&self) -> &Arc<dyn Dataset> {
-        &self.0.test
+        &self.samples
     }
 
     /// The number of samples.
     pub fn len(&self) -> usize {
-        self.0.sizes()[1]
+        self.samples.len()
     }
 
     /// One of them: `image` or `sequence`.
     pub fn kind(&self) -> &'static str {
-        match image_shape(&*self.0.test) {
+        match image_shape(&*self.samples) {
             Ok(_) => "image",
             Err(_) => "sequence",
         }
@@ -198,8 +226,8 @@ impl Tested {
     /// # Errors
     /// When they are sequences.
     pub fn images(&self) -> Result<&Arc<dyn Dataset>, Failure> {
-        match image_shape(&*self.0.test) {
-            Ok(_) => Ok(&self.0.test),
+        match image_shape(&*self.samples) {
+            Ok(_) => Ok(&self.samples),
             Err(_) => {
                 let problem = format!("{} has sequences, not images", self.name());
                 Err(Failure::other(problem, NOT_IMAGES))

@@ -255,7 +255,7 @@ fn wrong_event_files_and_names_are_explained() {
     let wrong = complaint(&["convert", &file, text(&out), "--to", "mat5"], 2);
     assert!(wrong.contains("formats that are written"), "{wrong}");
     let wrong = complaint(&["convert", &file, text(&out), "--to", "csv"], 2);
-    assert!(wrong.contains("--sensor 34x34"), "{wrong}");
+    assert!(wrong.contains("--sensor 346x260"), "{wrong}");
     let wrong = complaint(&["convert", &file, &file, "--to", "csv"], 2);
     assert!(wrong.contains("both the input and the output"), "{wrong}");
     let wrong = complaint(&["data", "info", "missing.bin"], 1);

@@ -168,7 +168,7 @@ fn a_large_color_picture_is_converted_and_each_step_is_printed() {
     let line = &predict(&[&photo, "--invert"])[0];
     let expected = serde_json::json!([
         "converted to grayscale",
-        "resized from 80 × 60 to 37 × 28 pixels",
+        "resized from height × width 60 × 80 to 28 × 37",
         "cropped at the center to 28 × 28",
         "inverted"
     ]);
@@ -178,7 +178,10 @@ fn a_large_color_picture_is_converted_and_each_step_is_printed() {
         (&80.into(), &60.into(), &3.into())
     );
     let said = said(&["predict", &RUN.checkpoint, &photo]);
-    mentions(&said, &["photo.png: ", "resized from 80 × 60"]);
+    mentions(
+        &said,
+        &["photo.png: ", "resized from height × width 60 × 80"],
+    );
 }
 
 #[test]
@@ -314,6 +317,75 @@ fn the_picture_of_the_spikes_names_the_files() {
         svg.contains("recognized") || svg.contains("taken for"),
         "{svg}"
     );
+}
+
+#[test]
+fn files_are_evaluated_and_recorded_as_they_are_predicted() {
+    let test = synthetic::digits_of(0, 1, 100).test;
+    let labels = test.labels().expect("it has labels");
+    let digits = digits();
+    let folder = folder_with(|at| {
+        for k in 0..12 {
+            let class = at.join(labels[k].to_string());
+            fs::create_dir_all(&class).expect("a folder");
+            write_png(&class.join(format!("{k}.png")), [1, 28, 28], &digits[k]);
+        }
+    });
+    let all = text(folder.path());
+    let found = predict(&[&all]);
+    let correct = (found.iter())
+        .filter(|line| {
+            let path = Path::new(line["input"].as_str().expect("a path"));
+            let folder = path.parent().and_then(Path::file_name).expect("a folder");
+            line["class"].as_str() == folder.to_str()
+        })
+        .count();
+    let evaluated = &said_json(&["eval", &RUN.checkpoint, &all])[0];
+    check(&["`spikelet eval`"], std::slice::from_ref(evaluated));
+    assert_eq!(evaluated["images"], 12);
+    assert_eq!(evaluated["dataset"], all);
+    assert_eq!(evaluated["accuracy"], correct as f64 / 12.0);
+
+    // One class for all files.
+    let one = text(&folder.path().join(format!("{}/0.png", labels[0])));
+    let class = (predict(&[&one])[0]["class"].as_str())
+        .expect("a class")
+        .to_string();
+    let of_class = &said_json(&["eval", &RUN.checkpoint, &one, "--label", &class])[0];
+    assert_eq!(of_class["accuracy"], 1.0);
+
+    // The scores of a recording are those of the prediction, with or without labels.
+    let out = text(&folder.path().join("spikes.safetensors"));
+    let unlabeled = text(&folder.path().join("one.png"));
+    fs::copy(&one, &unlabeled).expect("a copy");
+    for (file, accuracy) in [(&unlabeled, false), (&one, true)] {
+        let recorded = &said_json(&["record", &RUN.checkpoint, file, "--out", &out])[0];
+        check(&["`spikelet record`"], std::slice::from_ref(recorded));
+        assert_eq!(recorded["images"], 1);
+        assert_eq!(recorded["accuracy"].is_number(), accuracy, "{recorded}");
+        let tensors = spikelet::tensors::TensorFile::read(&out).expect("a file");
+        let scores = tensors.tensors["scores"].to_f64();
+        assert_eq!(Value::from(scores), predict(&[file])[0]["scores"]);
+    }
+
+    // What is missing is said with both ways to give it.
+    let message = complaint(&["eval", &RUN.checkpoint, &unlabeled], 2);
+    mentions(
+        &message,
+        &["one.png", "its folder is no class", "--label 0", "0/FILE"],
+    );
+    let message = complaint(&["eval", &RUN.checkpoint, &one, "--label", "cat"], 2);
+    mentions(&message, &["--label cat", "0, 1, 2"]);
+    let message = complaint(&["eval", &RUN.checkpoint, "--label", "7"], 2);
+    mentions(&message, &["<FILE>"]);
+    let message = complaint(&["eval", &RUN.checkpoint, &one, "--dataset", "mnist"], 2);
+    mentions(&message, &["--dataset"]);
+    let notes = text(&folder.path().join("notes.txt"));
+    fs::write(&notes, "not an image").expect("it is written");
+    for words in [&["eval", "--label", "7"][..], &["record", "--out", &out]] {
+        let words = [&words[..1], &[&RUN.checkpoint[..], &notes], &words[1..]].concat();
+        mentions(&complaint(&words, 1), &["notes.txt", "PNG, JPEG or .npy"]);
+    }
 }
 
 #[test]

@@ -162,8 +162,9 @@ impl FrameMaker {
             .map_or(sensor, |resize| [resize.height, resize.width]);
         if size[0] > sensor[0] || size[1] > sensor[1] || sensor.iter().any(|&side| side > MAX_SIDE)
         {
+            let ([height, width], [rows, columns]) = (size, sensor);
             return Err(refused(format!(
-                "frames of {size:?} for a sensor of {sensor:?}"
+                "frames of height {height}, width {width} for a sensor of width {columns}, height {rows}"
             )));
         }
         Ok(DeviceFrames {

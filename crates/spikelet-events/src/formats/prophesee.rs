@@ -153,7 +153,7 @@ impl Header {
             return Ok(self.system().map(|(sensor, _)| sensor));
         };
         let (Ok(width), Ok(height)) = (width.parse(), height.parse()) else {
-            let problem = format!("the header has the size {width} × {height}");
+            let problem = format!("the header has the width {width} and the height {height}");
             return Err(invalid(format, problem));
         };
         check_size(format, Sensor::new(width, height)).map(Some)
@@ -163,7 +163,7 @@ impl Header {
 /// Checks that a sensor has pixels.
 pub(super) fn check_size(format: &'static str, sensor: Sensor) -> Result<Sensor> {
     if sensor.width == 0 || sensor.height == 0 {
-        let problem = format!("the header has the size {sensor}, which has no pixels");
+        let problem = format!("the header has the sensor {sensor}, which has no pixels");
         return Err(invalid(format, problem));
     }
     Ok(sensor)

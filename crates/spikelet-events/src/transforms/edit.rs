@@ -112,7 +112,7 @@ pub(super) fn pixels(of: &'static str, width: usize, height: usize) -> Result<us
     }
     Err(ErrorKind::TooLarge {
         of,
-        given: format!("{count} ({width} × {height})"),
+        given: format!("{count} (width {width}, height {height})"),
         unit: "pixels",
         limit: MAX_PIXELS,
         help: "crop or downsample the events first",

@@ -94,6 +94,29 @@ impl Network {
         }
     }
 
+    /// Whether it takes sequences with these sizes at a time step: those of its input, or the same with fewer or more axes of
+    /// one element in front, as a convolution over one axis takes 140 features as `[1, 140]`.
+    ///
+    /// ```
+    /// use spikelet_nn::network::{Layers, Network};
+    /// let text = "[network]\ninput = [1, 140]\nlayers = [{ conv = 4, kernel = 5 }, \"neuron\", \"flatten\", { linear = 3 }]";
+    /// let network = Network::Layers(Layers::from_toml("signals.toml", text, &[])?);
+    /// assert!(network.takes(&[140]) && network.takes(&[1, 140]) && !network.takes(&[2, 70]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn takes(&self, step: &[usize]) -> bool {
+        let rest = |sizes: &[usize]| -> Vec<usize> {
+            sizes
+                .iter()
+                .copied()
+                .skip_while(|&size| size == 1)
+                .collect()
+        };
+        let input = self.input();
+        // Images are not reshaped.
+        step == input || input.len() != 3 && rest(step) == rest(&input)
+    }
+
     /// The number of features of a time step that it takes, if its inputs are sequences of features: those of a list of
     /// layers whose input has one axis. Images are given to it with two axes of one element.
     pub fn features(&self) -> Option<usize> {

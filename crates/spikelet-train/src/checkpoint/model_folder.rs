@@ -1,7 +1,8 @@
 //! The folder of a model: `model.safetensors` with its weights and `config.json` with its network, as other programs share models.
 
 use super::{
-    Checkpoint, CheckpointProblem, DatasetId, FORMAT, Progress, RunDefinition, to_json, unfit,
+    Checkpoint, CheckpointProblem, DatasetId, FORMAT, Progress, RunDefinition, model_card, to_json,
+    unfit,
 };
 use crate::folder::{CONFIG, MODEL};
 use serde_json::{Value, json};
@@ -15,8 +16,8 @@ const LARGEST: u64 = 16 << 20;
 
 impl Checkpoint {
     /// Writes the network and its weights into a folder, without the tensors that only training needs: `model.safetensors`,
-    /// which is a checkpoint, and `config.json` with the network, the settings and the names of the classes. The path of the
-    /// folder, and `hf://owner/name` if it is uploaded, are those of a checkpoint wherever one is taken.
+    /// which is a checkpoint, `config.json` with the network, the settings and the names of the classes, and a model card,
+    /// `README.md`, unless there is one that someone else wrote. The path of the folder, and `hf://owner/name` if it is uploaded, are those of a checkpoint wherever one is taken.
     ///
     /// ```no_run
     /// let checkpoint = spikelet_train::Checkpoint::read("runs/mnist-fc")?;
@@ -37,7 +38,11 @@ impl Checkpoint {
             model.collect(),
             self.definition.clone(),
             self.progress.clone(),
-            self.dataset.clone(),
+            // A shared model does not name a folder of this computer.
+            DatasetId {
+                folder: None,
+                ..self.dataset.clone()
+            },
         );
         weights.write(folder.join(MODEL))?;
         let RunDefinition {
@@ -51,7 +56,8 @@ impl Checkpoint {
             "classes": self.dataset.classes,
         });
         let text = format!("{config:#}\n");
-        Ok(write_atomically(folder.join(CONFIG), text.as_bytes())?)
+        write_atomically(folder.join(CONFIG), text.as_bytes())?;
+        model_card::write(self, folder)
     }
 }
 

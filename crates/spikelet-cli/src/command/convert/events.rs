@@ -1,7 +1,7 @@
 //! An event file is read and written in blocks, so that it may be larger than memory.
 
 use super::{Convert, OutputFormat};
-use crate::command::data::{Source, format_of};
+use crate::command::data::{SENSOR_HELP, Source, format_of};
 use crate::command::path_text;
 use crate::failure::Failure;
 use serde_json::json;
@@ -37,7 +37,7 @@ impl Convert {
                     "{} does not say the size of its sensor",
                     self.file().display()
                 ),
-                "give it: --sensor 34x34",
+                SENSOR_HELP,
             )
         })?;
         let options = WriteOptions::new(to, sensor);

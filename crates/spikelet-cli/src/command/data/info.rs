@@ -125,7 +125,7 @@ impl Info {
         let unknown = "not in the file; give --sensor".to_string();
         row(
             "sensor",
-            sensor.map_or(unknown, |sensor| format!("{sensor}, width × height")),
+            sensor.map_or(unknown, |sensor| sensor.to_string()),
         );
         row("events", thousands(counts.events));
         if counts.events > 0 {

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 pub(super) use output_format::{format_of, writable};
 use recording::RecordingSource;
-pub(super) use source::{Source, parse_sensor};
+pub(super) use source::{SENSOR_HELP, Source, parse_sensor};
 
 /// Event files and event data sets: list, inspect, fetch, draw, decode, pack
 #[derive(clap::Subcommand)]

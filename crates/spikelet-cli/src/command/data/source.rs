@@ -35,7 +35,10 @@ impl Source {
     }
 }
 
-/// `34x34`
+/// What to do if the size of a sensor is not known.
+pub const SENSOR_HELP: &str = "give its width and height, such as --sensor 346x260";
+
+/// `346x260`
 pub fn parse_sensor(text: &str) -> Result<Sensor, String> {
     let sizes = text.split_once('x').and_then(|(width, height)| {
         let size = |text: &str| {

@@ -1,7 +1,7 @@
 //! The scores of images.
 
 use super::as_dataset;
-use super::convert::Input;
+use crate::command::given::Input;
 use crate::failure::Failure;
 use spikelet::data::DataLoader;
 use spikelet::loss::Loss;

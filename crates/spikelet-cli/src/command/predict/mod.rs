@@ -1,26 +1,21 @@
 //! `spikelet predict`
 
-mod array;
 mod classify;
-mod convert;
-mod files;
 mod sequences;
 
-use super::data::parse_sensor;
+use super::given::{Converter, FileReader, Input, ReadingArgs, SequenceReader, label_of};
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
 use crate::args::{CheckpointPath, DeviceArgs, count};
 use crate::failure::Failure;
 use crate::table::Table;
 use classify::{Classifier, Prediction};
-use convert::{Converter, Input};
-use sequences::{SequenceClassifier, SequenceReader};
+use sequences::SequenceClassifier;
 use serde_json::json;
 use spikelet::data::{Dataset, InMemory};
 use spikelet::log::Console;
 use spikelet::report::Activity;
 use spikelet::terminal::escaped;
-use spikelet_events::Sensor;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,29 +55,19 @@ pub struct Predict {
 
     /// PNG, JPEG or .npy files; files of events or sequences; or folders of them
     #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<PathBuf>,
+    files: Vec<PathBuf>,
 
     /// Number of classes to print for each image
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     top: usize,
-
-    /// Invert the pixels: for dark objects on a light background, where the training images have light
-    /// objects on a dark one
-    #[arg(long)]
-    invert: bool,
 
     /// Write a picture of the spikes: .png or .svg; for at most 64 images. Of images in a folder with the
     /// name of their class it shows whether they are recognized
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Size of the sensor, such as 128x128 [default: that in the file, or else that of the training]
-    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
-    sensor: Option<Sensor>,
-
-    /// Bring events to the size of the training's sensor
-    #[arg(long)]
-    resize: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
 
     #[command(flatten)]
     device: DeviceArgs,
@@ -107,30 +92,41 @@ impl Predict {
         }
         self.checkpoint.say(console);
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
-        match SequenceReader::new(&trained, self.sensor, self.resize)? {
-            Some(reader) => self.sequences(&reader, &mut trained, console),
-            None => self.images(&mut trained, console),
+        let reader = FileReader::new(&trained, &self.reading)?;
+        let files = reader.find(&self.files)?;
+        match &reader {
+            FileReader::Sequences(reader) => self.sequences(reader, &files, &mut trained, console),
+            FileReader::Images(reader) => self.images(reader, &files, &mut trained, console),
         }
     }
 
     fn sequences(
         &self,
         reader: &SequenceReader,
+        files: &[PathBuf],
         trained: &mut Trained,
         console: &Console,
     ) -> Result<ExitCode, Failure> {
-        if self.out.is_some() || self.invert {
-            return Err(Failure::argument(
-                "the network takes sequences; --out and --invert are for images",
-                "leave them out; `spikelet record` writes the spikes of its layers to a file",
+        if trained.classifies_steps() {
+            return Err(Failure::other(
+                format!(
+                    "{}: it classifies each time step of a sequence, not the sequence",
+                    trained.path.display()
+                ),
+                "evaluate it with `spikelet eval`, or write its outputs to a file with `spikelet record`",
             ));
         }
-        let files = files::find(&self.inputs, &reader.files(), |path| reader.takes(path))?;
+        if self.out.is_some() {
+            return Err(Failure::argument(
+                "the network takes sequences; --out is for images",
+                "leave it out; `spikelet record` writes the spikes of its layers to a file",
+            ));
+        }
         let classes = trained.classes();
         let loss = trained.checkpoint.settings()?.loss.clone();
         let mut classifier = SequenceClassifier::new(reader, trained)?;
         let mut report = Report::new(self, &classes, files.len());
-        for file in &files {
+        for file in files {
             match reader.read(file) {
                 Ok(input) => {
                     let scores = classifier.scores(&input)?;
@@ -142,26 +138,21 @@ impl Predict {
         Ok(report.finish(console, None))
     }
 
-    fn images(&self, trained: &mut Trained, console: &Console) -> Result<ExitCode, Failure> {
-        if self.resize || self.sensor.is_some() {
-            return Err(Failure::argument(
-                "the network takes images; --resize and --sensor are for recordings of events",
-                "leave them out: images are resized without an option",
-            ));
-        }
-        let files = files::find(&self.inputs, "PNG, JPEG or .npy files", files::has_ending)?;
+    fn images(
+        &self,
+        converter: &Converter,
+        files: &[PathBuf],
+        trained: &mut Trained,
+        console: &Console,
+    ) -> Result<ExitCode, Failure> {
         let classes = trained.classes();
-        let shape = trained.image()?;
-        let converter = Converter {
-            shape,
-            invert: self.invert,
-        };
+        let shape = converter.shape;
         let mut report = Report::new(self, &classes, files.len());
         let module = trained.network.module()?;
         let mut classifier =
             Classifier::new(&*module, trained.checkpoint.settings()?, &classes, shape);
         let mut batch = vec![];
-        for file in &files {
+        for file in files {
             let inputs = match converter.open(file) {
                 Ok(inputs) => inputs,
                 Err(failure) => {
@@ -195,7 +186,9 @@ impl Predict {
                 Some(out) => {
                     let (mut activity, found) = classifier.draw(&batch, &mut trained.store)?;
                     for (example, input) in activity.examples.iter_mut().zip(&batch) {
-                        example.label = self.label_of(&input.path, &classes);
+                        // Files that were found in a folder.
+                        let is_found = !self.files.contains(&input.path);
+                        example.label = is_found.then(|| label_of(&input.path, &classes)).flatten();
                     }
                     activity.save(trained.network.name(), out)?;
                     found
@@ -205,17 +198,6 @@ impl Predict {
         }
         let dark = (shape[0] == 1).then_some(&trained.checkpoint.dataset.name[..]);
         Ok(report.finish(console, dark))
-    }
-}
-
-impl Predict {
-    /// The class of an image that was found in a folder with the name of a class.
-    fn label_of(&self, path: &Path, classes: &[String]) -> Option<usize> {
-        if self.inputs.iter().any(|given| given == path) {
-            return None;
-        }
-        let folder = path.parent()?.file_name()?.to_str()?;
-        classes.iter().position(|class| class == folder)
     }
 }
 
@@ -306,7 +288,7 @@ impl<'a> Report<'a> {
         let light = light.count();
         if let Some(dataset) = dark
             && light > 0
-            && !self.command.invert
+            && !self.command.reading.invert
             && !self.classes.is_empty()
         {
             console.say_wrapped(format!(

@@ -6,7 +6,7 @@ mod network;
 mod stop;
 
 use crate::args::{CheckpointPath, DeviceArgs};
-use crate::command::data::parse_sensor;
+use crate::command::data::{SENSOR_HELP, parse_sensor};
 use crate::command::trained::Trained;
 use crate::command::{examples, path_text, say_table};
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ pub struct Stream {
     #[arg(long, value_name = "NAME", value_parser = Format::find)]
     format: Option<Format>,
 
-    /// Width and height of the sensor, such as 128x128 [default: that of the training]
+    /// Width and height of the sensor, such as 346x260 [default: that of the training]
     #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
     sensor: Option<Sensor>,
 
@@ -115,12 +115,9 @@ impl Stream {
         let mut block = EventBuffer::default();
         // The first block tells the sensor, if nothing else does.
         let mut more = read(&mut reader, &mut block)?;
-        let sensor = sensor.or(reader.sensor()).ok_or_else(|| {
-            Failure::argument(
-                "the size of the sensor is not known",
-                "give it: --sensor 128x128",
-            )
-        })?;
+        let sensor = sensor
+            .or(reader.sensor())
+            .ok_or_else(|| Failure::argument("the size of the sensor is not known", SENSOR_HELP))?;
         let frames = FrameStream::new(&*network.rule, sensor);
         let mut frames = frames.map_err(|error| {
             let text = error.to_string();

@@ -2,6 +2,7 @@
 
 use super::Counts;
 use crate::args::DataName;
+use crate::command::data::SENSOR_HELP;
 use crate::command::trained::Trained;
 use crate::failure::Failure;
 use serde_json::json;
@@ -183,12 +184,9 @@ impl StreamedNetwork {
     }
 
     fn resized(&self, resize: &Resize, frame: &[f32]) -> Result<Vec<f32>, Failure> {
-        let sensor = self.sensor.ok_or_else(|| {
-            Failure::argument(
-                "the size of the sensor is not known",
-                "give it: --sensor 128x128",
-            )
-        })?;
+        let sensor = self
+            .sensor
+            .ok_or_else(|| Failure::argument("the size of the sensor is not known", SENSOR_HELP))?;
         let pixels = sensor.width as usize * sensor.height as usize;
         let frames = Frames {
             shape: vec![

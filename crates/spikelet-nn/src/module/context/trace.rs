@@ -70,7 +70,7 @@ impl Trace {
     /// ```
     /// use spikelet_nn::learning::{PairStdp, Plastic};
     /// use spikelet_nn::prelude::*;
-    /// let net = Plastic::new(Linear::new(4, 3), Lif::new(2.0), PairStdp::default());
+    /// let net = Plastic::new(Linear::new(4, 3).bias(false), Lif::new(2.0), PairStdp::default());
     /// let cx = Context::new(Mode::STREAM, DType::F32).learning(100);
     /// let x = cx.tracer().input("x_seq", DType::F32, [1, 1, 4]);
     /// cx.child("features", |cx| cx.trace(&net, x))?;

@@ -96,7 +96,7 @@ pub(super) fn image(
     step: u64,
     tag: &str,
     png: &[u8],
-    [width, height]: [u32; 2],
+    [height, width]: [u32; 2],
 ) -> Vec<u8> {
     // TensorBoard decodes the image itself; "3" (RGB) is the value that its own writers store.
     let image = Message::default()

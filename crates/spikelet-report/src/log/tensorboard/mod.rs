@@ -109,7 +109,7 @@ impl SummaryWriter {
         self.write(&event::histogram(now(), step, tag, values))
     }
 
-    /// Adds an image, given as a PNG file's bytes and its `[width, height]` in pixels.
+    /// Adds an image, given as a PNG file's bytes and its `[height, width]` in pixels.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be written.

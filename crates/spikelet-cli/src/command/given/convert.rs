@@ -161,13 +161,12 @@ impl Converter {
         conversions: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let [_, height, width] = image.shape();
-        // Width × height, as image viewers and cameras print them.
-        let text = |[height, width]: [usize; 2]| format!("{width} × {height}");
+        let text = |[height, width]: [usize; 2]| format!("{height} × {width}");
         let covering = covering([height, width], size);
         if covering[0].saturating_mul(covering[1]) > DecodeLimits::default().max_pixels {
             return Err(Failure::other(
                 format!(
-                    "{}: {} pixels, too narrow to be resized to cover {}",
+                    "{}: height × width {}, too narrow to be resized to cover {}",
                     path.display(),
                     text([height, width]),
                     text(size)
@@ -178,7 +177,7 @@ impl Converter {
         let mut random = SampleRandom::of_sample(0, 0, 0);
         if covering != [height, width] {
             let (from, to) = (text([height, width]), text(covering));
-            conversions.push(format!("resized from {from} to {to} pixels"));
+            conversions.push(format!("resized from height × width {from} to {to}"));
             Resize::to(covering)
                 .augment(image, &mut random)
                 .map_err(spikelet::Error::from)?;

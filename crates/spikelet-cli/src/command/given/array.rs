@@ -28,7 +28,7 @@ pub struct ArrayImages {
 const FIELD: &str = "image";
 
 /// What is expected of the elements.
-const RANGE: &str = "save integers from 0 to 255, or floating-point numbers from 0 to 1; predict normalizes them as in training";
+const RANGE: &str = "save integers from 0 to 255, or floating-point numbers from 0 to 1; they are normalized as in training";
 
 /// Whether an array of this shape has several images, and their axes.
 fn layout_of(shape: &[usize], is_channels: impl Fn(usize) -> bool) -> Option<(bool, Layout)> {
