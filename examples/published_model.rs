@@ -3,6 +3,7 @@
 //! Weights are a file, the folder of a model, or its address, `hf://OWNER/NAME`; here the example trains them itself.
 
 use spikelet::data::{Split, synthetic};
+use spikelet::network::Network;
 use spikelet::nir::{self, ExportOptions};
 use spikelet::prelude::*;
 use spikelet::train::Checkpoint;
@@ -38,11 +39,9 @@ fn fine_tune(weights: &Path, data: &Split, folder: &Path) -> Result<()> {
         net.module()?,
         VarStore::new(spikelet::device::find("cpu", 0)?),
     );
-    Checkpoint::read(folder.join("tuned"))?.restore(&*module, &mut store)?;
-    let options = ExportOptions::new(net.image());
-    nir::export(&*module, &store, &options)?
-        .graph
-        .write(folder.join("tuned.nir"))?;
+    Checkpoint::read(folder.join("tuned"))?.restore(&*module, net.image(), &mut store)?;
+    let exported = nir::export(&*module, &store, &ExportOptions::new(net.image()))?;
+    nir::write(&exported.graph, folder.join("tuned.nir"))?;
     println!("tuned: {:.1} %", 100.0 * report.test_accuracy());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{FileReader, Input};
 use crate::command::trained::{Tested, Trained};
 use crate::failure::Failure;
-use spikelet::data::{self, Dataset, Field, Sample, SampleTensor};
+use spikelet::data::{self, DType, Dataset, Field, Sample, SampleTensor};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub fn read(
             sample.insert("labels", SampleTensor::i64(&[reader.steps], none.clone()));
         }
     } else if let Some(known) = known {
-        fields.push(Field::i64("labels", []));
+        fields.push(Field::new("labels", DType::I64, []));
         for (sample, label) in samples.iter_mut().zip(known) {
             sample.insert("labels", SampleTensor::i64(&[], vec![label as i64]));
         }
@@ -160,7 +160,12 @@ fn field(reader: &FileReader) -> Field {
     match reader {
         FileReader::Images(converter) => Field::image("images", converter.shape),
         FileReader::Sequences(reader) => {
-            let x = Field::f32("x", [&[reader.steps], reader.shape.sizes()].concat()).sequence();
+            let x = Field::new(
+                "x",
+                DType::F32,
+                [&[reader.steps], reader.shape.sizes()].concat(),
+            )
+            .sequence();
             if reader.varies { x.pad(0.0) } else { x }
         }
     }
