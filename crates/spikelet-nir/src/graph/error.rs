@@ -62,6 +62,8 @@ pub enum ErrorKind {
     },
 }
 
+impl spikelet_core::OtherError for Error {}
+
 impl Error {
     /// The same error, in a file; an error that has a file keeps it.
     #[must_use]

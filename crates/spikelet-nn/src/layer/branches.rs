@@ -206,7 +206,10 @@ mod tests {
 
     #[test]
     fn sums_need_equal_shapes_and_concatenations_only_equal_other_axes() {
-        let net = |features| Branches::new(Linear::new(5, 4).bias(false)).branch(Linear::new(5, features).bias(false));
+        let net = |features| {
+            Branches::new(Linear::new(5, 4).bias(false))
+                .branch(Linear::new(5, features).bias(false))
+        };
         let concat = |features| net(features).combine(Combine::Concat);
         assert_eq!(shape_of(&net(4)).expect("a sum"), [2, 3, 4]);
         assert_eq!(shape_of(&concat(6)).expect("features"), [2, 3, 10]);
