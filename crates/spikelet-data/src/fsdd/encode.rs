@@ -90,7 +90,10 @@ fn encode_all(clips: &Clips, cochlea: &Cochlea, progress: Progress) -> Result<Ve
     let bar = ItemBar::new("encoding the clips", clips.len(), progress);
     let mut spikes = vec![0; clips.len() * CLIP_BYTES];
     let encoded = parallel::map_chunks(&mut spikes, CLIP_BYTES, |index, spikes| {
-        for (spikes, count) in spikes.iter_mut().zip(encode_clip(clips.audio_of(index), cochlea)?) {
+        for (spikes, count) in spikes
+            .iter_mut()
+            .zip(encode_clip(clips.audio_of(index), cochlea)?)
+        {
             *spikes = count;
         }
         bar.advance();
