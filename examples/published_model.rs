@@ -41,7 +41,7 @@ fn fine_tune(weights: &Path, data: &Split, folder: &Path) -> Result<()> {
     );
     Checkpoint::read(folder.join("tuned"))?.restore(&*module, net.image(), &mut store)?;
     let exported = nir::export(&*module, &store, &ExportOptions::new(net.image()))?;
-    nir::write(&exported.graph, folder.join("tuned.nir"))?;
+    exported.graph.write(folder.join("tuned.nir"))?;
     println!("tuned: {:.1} %", 100.0 * report.test_accuracy());
     Ok(())
 }

@@ -8,7 +8,7 @@
 //!
 //! | function | |
 //! |---|---|
-//! | [`read`], [`write()`] | a `.nir` file becomes a graph, and back |
+//! | [`read`] | reads a `.nir` file |
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
 //! | [`diff::diff`] | names the first difference between two networks, and its cause |
@@ -63,12 +63,4 @@ use std::path::Path;
 /// [`NirError::Graph`] if the file cannot be read or is not a graph.
 pub fn read(path: impl AsRef<Path>) -> Result<Graph> {
     Ok(Graph::read(path).map_err(NirError::from)?)
-}
-
-/// Writes a graph as a `.nir` file, atomically. [`Graph::write`] has options.
-///
-/// # Errors
-/// [`NirError::Graph`] if the graph is not sound or the file cannot be written.
-pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
-    Ok(graph.write(path).map_err(NirError::from)?)
 }
