@@ -226,7 +226,7 @@ fn settings_of_programs_are_checked_where_they_are_applied() {
         },
         &CenterCrop {
             width: 0,
-            height: 4,
+            height: Some(4),
         },
         &TimeSkew {
             offset: f64::INFINITY,

@@ -17,9 +17,9 @@ pub struct CenterCrop {
     /// The columns that are kept, 1 to 65536.
     #[schema(main, default = 32, at_least = 1, at_most = 65536)]
     pub width: u32,
-    /// The rows that are kept, 1 to 65536.
-    #[schema(default = 32, at_least = 1, at_most = 65536)]
-    pub height: u32,
+    /// The rows that are kept, 1 to 65536; by default as many as columns.
+    #[schema(at_least = 1, at_most = 65536)]
+    pub height: Option<u32>,
 }
 
 impl EventTransform for CenterCrop {
@@ -29,7 +29,7 @@ impl EventTransform for CenterCrop {
         sensor: &mut Sensor,
         _: &mut EventRandom,
     ) -> Result<()> {
-        let size = Sensor::new(self.width, self.height);
+        let size = Sensor::new(self.width, self.height.unwrap_or(self.width));
         let offset = |old: u32, new: u32| (i64::from(old) - i64::from(new)).div_euclid(2);
         let corner = [
             offset(sensor.width, size.width),

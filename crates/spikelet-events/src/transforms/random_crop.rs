@@ -17,9 +17,9 @@ pub struct RandomCrop {
     /// The columns that are kept, at most those of the sensor.
     #[schema(main, default = 32, at_least = 1, at_most = 65536)]
     pub width: u32,
-    /// The rows that are kept, at most those of the sensor.
-    #[schema(default = 32, at_least = 1, at_most = 65536)]
-    pub height: u32,
+    /// The rows that are kept, at most those of the sensor; by default as many as columns.
+    #[schema(at_least = 1, at_most = 65536)]
+    pub height: Option<u32>,
 }
 
 impl EventTransform for RandomCrop {
@@ -29,7 +29,7 @@ impl EventTransform for RandomCrop {
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        let size = Sensor::new(self.width, self.height);
+        let size = Sensor::new(self.width, self.height.unwrap_or(self.width));
         for (field, old, new) in [
             ("width", sensor.width, size.width),
             ("height", sensor.height, size.height),

@@ -10,13 +10,15 @@ mod weights;
 
 use super::content::Content;
 use super::data::parse_sensor;
-use super::{examples, same_file};
+use super::{examples, path_text, same_file};
 use crate::args::CheckpointPath;
 use crate::failure::Failure;
 use ann::AnnArgs;
 use output_format::OutputFormat;
+use serde_json::json;
 use spikelet::files::remove_abandoned;
 use spikelet::log::Console;
+use spikelet::train::Checkpoint;
 use spikelet_events::{Format, Sensor};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 /// a checkpoint of `spikelet train` as a NIR graph of its network if the output is one, and the tensors of a checkpoint or of a file with weights as safetensors, as a checkpoint of PyTorch or as NumPy arrays,
 /// with their names, shapes and types; those of a checkpoint of `spikelet train` also with the names and constants of a
 /// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. No function
-/// or class that a pickle names is imported or called. A file that `spikelet check` refuses is refused, and nothing is
+/// or class that a pickle names is imported or called. Where the output is a folder, a checkpoint becomes a model with its card. A file that `spikelet check` refuses is refused, and nothing is
 /// written. The format of the output is that of its extension, or of `--to`.
 ///
 /// With `--ann`, a network without spikes becomes a spiking network: its batch norms become part of the weights, and each
@@ -43,6 +45,7 @@ use std::process::ExitCode;
     "spikelet convert checkpoint.pt weights.safetensors --strip-prefix net." => "the weights of a checkpoint of PyTorch",
     "spikelet convert runs/csnn/latest/best.safetensors csnn.pt --to spikingjelly" => "a trained network, for SpikingJelly",
     "spikelet convert runs/mnist-fc/latest/best.safetensors mnist.nir" => "a trained network as a NIR graph",
+    "spikelet convert runs/mnist-fc/latest/best.safetensors mnist/" => "a trained network as the folder of a model, to be shared",
     "spikelet convert network.nir copy.nir" => "a graph, checked and written again",
     "spikelet convert --ann runs/fashion-mnist-relu/latest/last.safetensors --threshold 99.9% snn.safetensors" => "a network without spikes, as a spiking network",
 ])]
@@ -51,7 +54,7 @@ pub struct Convert {
     #[arg(value_name = "IN", required_unless_present = "ann", value_parser = CheckpointPath::parser())]
     file: Option<CheckpointPath>,
 
-    /// Output file
+    /// Output file, or the folder of a model
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
@@ -160,6 +163,7 @@ impl Convert {
         match content {
             Content::Graph => self.graph(console)?,
             Content::Checkpoint if is_network => self.network(console)?,
+            Content::Checkpoint if self.is_to_folder() => self.model(console)?,
             Content::Weights if self.is_to_nir() => {
                 return Err(Failure::argument(
                     format!(
@@ -195,6 +199,26 @@ impl Convert {
             Some(to) => to == OutputFormat::Nir,
             None => self.out.extension().is_some_and(|text| text == "nir"),
         }
+    }
+
+    /// Whether the output is the folder of a model.
+    fn is_to_folder(&self) -> bool {
+        let ends = self.out.as_os_str().as_encoded_bytes().ends_with(b"/");
+        self.to.is_none() && (ends || self.out.is_dir())
+    }
+
+    /// Writes a checkpoint as the folder of a model.
+    fn model(&self, console: &Console) -> Result<(), Failure> {
+        let checkpoint = Checkpoint::read(self.file())?;
+        checkpoint.write_model(&self.out)?;
+        let (file, out) = (path_text(self.file()), path_text(&self.out));
+        console.say_json(&json!({"file": file, "out": out, "from": "spikelet", "to": "model"}));
+        let out = self.out.display();
+        console.say(format!(
+            "{}: a model with its card in {out}",
+            self.file().display()
+        ));
+        Ok(())
     }
 
     /// The error for an output format that the input cannot have.
