@@ -50,10 +50,7 @@ fn recordings() -> Result<Arc<dyn Dataset>> {
         labels.push(label as i64);
         lengths.push(length);
     }
-    let field = Field::new("x", DType::F32, [0, 8])
-        .sequence()
-        .variable_axis(0)
-        .pad(0.0);
+    let field = Field::new("x", DType::F32, [39, 8]).sequence().pad(0.0);
     let data = InMemory::new("recordings").with_lengths(field, x, &lengths)?;
     Ok(Arc::new(
         data.with(Field::new("labels", DType::I64, []), labels)?,

@@ -11,37 +11,36 @@ use std::path::Path;
 
 fn main() -> Result<()> {
     let folder = std::env::temp_dir().join("spikelet-published-model");
+    let (published, tuned) = (folder.join("published"), folder.join("tuned"));
     let digits = synthetic::digits_of(0, 512, 128);
-    let settings = Settings {
-        epochs: 2,
-        ..Settings::default()
-    };
-    let published = Trainer::network(&network()?, settings)?
-        .folder(folder.join("published"))
-        .force(true)
-        .fit(&digits)?;
-    println!("published: {:.1} %", 100.0 * published.test_accuracy());
-    fine_tune(&folder.join("published"), &digits, &folder)
+    let trainer = Trainer::network(&network()?, settings(2, 1e-3))?;
+    trainer.folder(&published).force(true).fit(&digits)?;
+    fine_tune(&published, &digits, &tuned)
 }
 
+/// A small ResNet-19 for digits.
 fn network() -> Result<Network> {
     let small = [("width", 16.into()), ("blocks", [1, 1, 1].into())];
     let digits = [("inputs", 1.into()), ("size", 28.into())];
     Network::model("resnet19", small.into_iter().chain(digits))
 }
 
+fn settings(epochs: usize, lr: f64) -> Settings {
+    Settings {
+        epochs,
+        optimizer: Adam::new(lr).into(),
+        time_steps: 2,
+        ..Settings::default()
+    }
+}
+
 fn fine_tune(weights: &Path, data: &Split, folder: &Path) -> Result<()> {
-    let (net, mut settings) = (network()?, Settings::default());
-    (settings.epochs, settings.optimizer) = (1, Adam::new(1e-4).into());
-    let trainer = Trainer::network(&net, settings)?.init_from(weights);
-    let report = trainer.folder(folder.join("tuned")).force(true).fit(data)?;
-    let (module, mut store) = (
-        net.module()?,
-        VarStore::new(spikelet::device::find("cpu", 0)?),
-    );
-    Checkpoint::read(folder.join("tuned"))?.restore(&*module, net.image(), &mut store)?;
+    let (net, module) = (network()?, network()?.module()?);
+    let trainer = Trainer::network(&net, settings(1, 1e-4))?.init_from(weights);
+    let report = trainer.folder(folder).force(true).fit(data)?;
+    println!("test accuracy {:.1} %", 100.0 * report.test_accuracy());
+    let mut store = VarStore::new(spikelet::device::find("cpu", 0)?);
+    Checkpoint::read(folder)?.restore(&*module, net.image(), &mut store)?;
     let exported = nir::export(&*module, &store, &ExportOptions::new(net.image()))?;
-    exported.graph.write(folder.join("tuned.nir"))?;
-    println!("tuned: {:.1} %", 100.0 * report.test_accuracy());
-    Ok(())
+    Ok(exported.graph.write(folder.join("tuned.nir"))?)
 }

@@ -298,7 +298,10 @@ fn doubtful_graphs_are_read_with_warnings() {
 
 #[test]
 fn files_that_are_no_graphs_are_named() {
-    let read = |file: &str| Graph::read(common::fixture(file)).unwrap_err().to_string();
+    let read = |file: &str| {
+        let folder = common::fixture("../../../spikelet-weights/tests/fixtures");
+        Graph::read(folder.join(file)).unwrap_err().to_string()
+    };
     let error = read("weights/spikingjelly_csnn.pt");
     assert!(
         error.contains("this is a PyTorch checkpoint; expected a NIR graph"),

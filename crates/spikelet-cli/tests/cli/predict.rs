@@ -355,7 +355,7 @@ fn files_are_evaluated_and_recorded_as_they_are_predicted() {
     assert_eq!(of_class["accuracy"], 1.0);
 
     // The scores of a recording are those of the prediction, with or without labels.
-    let out = text(&folder.path().join("spikes.safetensors"));
+    let out = text(&folder.path().join("spikes.npz"));
     let unlabeled = text(&folder.path().join("one.png"));
     fs::copy(&one, &unlabeled).expect("a copy");
     for (file, accuracy) in [(&unlabeled, false), (&one, true)] {
@@ -363,8 +363,8 @@ fn files_are_evaluated_and_recorded_as_they_are_predicted() {
         check(&["`spikelet record`"], std::slice::from_ref(recorded));
         assert_eq!(recorded["images"], 1);
         assert_eq!(recorded["accuracy"].is_number(), accuracy, "{recorded}");
-        let tensors = spikelet::tensors::TensorFile::read(&out).expect("a file");
-        let scores = tensors.tensors["scores"].to_f64();
+        let arrays = spikelet_weights::Weights::read(&out).expect("a file");
+        let scores = arrays.get("scores").expect("the scores").to_f64();
         assert_eq!(Value::from(scores), predict(&[file])[0]["scores"]);
     }
 

@@ -172,13 +172,14 @@ impl InMemory {
         Err(self.column_error(&field, problem))
     }
 
-    /// Adds a field whose samples have different sizes of axis 0, which is a [`Field::variable_axis`]: `lengths` are
-    /// these sizes.
+    /// Adds a field whose samples have different sizes of axis 0: `lengths` are these sizes. The size of the field's axis is the
+    /// largest, to which batches are filled up by [`Field::pad`], or it is a [`Field::variable_axis`]; the inputs of a training
+    /// step have one size.
     ///
     /// ```
     /// use spikelet_data::{DType, Dataset, Field, InMemory};
     ///
-    /// let field = Field::new("x", DType::F32, [0, 2]).sequence().variable_axis(0).pad(0.0);
+    /// let field = Field::new("x", DType::F32, [2, 2]).sequence().pad(0.0);
     /// let data = InMemory::new("walks").with_lengths(field, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1, 2])?;
     /// assert_eq!(data.sample(1)?.require("x")?.as_f32(), Some(&[3.0, 4.0, 5.0, 6.0][..]));
     /// # Ok::<(), spikelet_data::Error>(())
@@ -194,7 +195,7 @@ impl InMemory {
     ) -> Result<Self> {
         let values = values.into();
         let row = match field.shape.split_first() {
-            Some((None, rest)) if !field.events => {
+            Some((most, rest)) if !field.events && (most.is_none() || field.pad.is_some()) => {
                 rest.iter().copied().collect::<Option<Vec<usize>>>()
             }
             _ => None,
@@ -209,9 +210,15 @@ impl InMemory {
             _ if values.dtype() != field.tensor_dtype() => {
                 format!("values of type {} were given", type_name(values.dtype()))
             }
-            None => "axis 0 must be the only variable axis, and not the last one of bits; use \
-                     `Field::variable_axis(0)`"
+            None => "axis 0 must be the only axis that varies, and not the last one of bits; use \
+                     `Field::pad`, or `Field::variable_axis(0)`"
                 .into(),
+            Some(_) if lengths.iter().copied().max() > field.shape[0].or(Some(usize::MAX)) => {
+                format!(
+                    "a sample has the length {:?}",
+                    lengths.iter().max().unwrap_or(&0)
+                )
+            }
             Some(each) => {
                 let mut offsets = vec![0_usize];
                 let mut end = Some(0_usize);

@@ -13,7 +13,7 @@ use spikelet_nn::neuron::{Inputs, Neuron, OutputKind, run};
 /// The response of a neuron to an input that is switched on and off.
 ///
 /// ```
-/// use spikelet_report::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// use spikelet_report::report::Response;
 /// let response = Response::of(&Lif::new(2.0), "lif")?;
 /// assert!(response.output.iter().filter(|s| **s == 1.0).count() >= 4);

@@ -46,7 +46,7 @@ impl<'a> Step<'a> {
     /// let shape = BatchShape { batch: 32, image: [1, 28, 28] };
     /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let step = Step::classifier(&net, &Settings::default(), shape)?.compile(&mut store)?;
-    /// assert_eq!(step.parameters().collect::<Vec<_>>(), ["1.weight"]);
+    /// assert_eq!(step.parameters().collect::<Vec<_>>(), ["1.weight", "1.bias"]);
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///

@@ -14,7 +14,7 @@ impl WeightMap {
     /// use spikelet_nn::prelude::*;
     /// use spikelet_train::weights::{Framework, WeightMap};
     ///
-    /// let net = Sequential::new().add(Linear::new(2, 1)).add(Plif::new(2.0));
+    /// let net = Sequential::new().add(Linear::new(2, 1).bias(false)).add(Plif::new(2.0));
     /// let map = WeightMap::new(Framework::SpikingJelly, &net, &[8, 1, 2])?;
     /// let (weight, w) = (Tensor::f32([1, 2], vec![0.5, 0.25]), Tensor::f32([], vec![0.1]));
     /// let weights = map.export(|name| if name == "0.weight" { Some(&weight) } else { Some(&w) })?;

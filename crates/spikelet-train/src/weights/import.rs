@@ -107,7 +107,7 @@ impl WeightMap {
     /// weights.insert("lif.w", Tensor::from_f32(&[], &[0.0])?)?;
     /// // The time constant is trained here and not there: τ = 1 + e^(−w).
     /// let lif = Lif::new(3.0).trainable("tau", Trainable::default());
-    /// let net = Sequential::new().add_named("fc", Linear::new(2, 1)).add_named("lif", lif);
+    /// let net = Sequential::new().add_named("fc", Linear::new(2, 1).bias(false)).add_named("lif", lif);
     /// let map = WeightMap::new(Framework::SpikingJelly, &net, &[8, 1, 2])?;
     /// let tensors = map.import(&weights).complete()?;
     /// assert_eq!(tensors["lif.tau"].to_f64(), [2.0]);

@@ -56,7 +56,7 @@ impl InitialWeights {
     /// weights.write_torch(&path)?;
     ///
     /// // 4 classes in place of 10.
-    /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0)).add(Linear::new(3, 4)).add(Lif::new(2.0));
+    /// let net = Sequential::new().add(Linear::new(2, 3).bias(false)).add(Lif::new(2.0)).add(Linear::new(3, 4).bias(false));
     /// let found = InitialWeights::read(&path, &net, &[8, 1, 2])?;
     /// assert_eq!(found.new_head, ["2.weight"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -209,6 +209,9 @@ impl SequenceReader {
             spikelet_events::open(path, &options)
         };
         let mut reader = open(self.given)?;
+        let mut events = EventBuffer::default();
+        // The first block decodes the header.
+        reader.read_block(&mut events)?;
         let known = self.given.or(reader.sensor());
         let sensor = known.or(self.sensor).ok_or_else(|| {
             Failure::argument(
@@ -218,8 +221,8 @@ impl SequenceReader {
         })?;
         if known.is_none() {
             reader = open(Some(sensor))?;
+            events = EventBuffer::default();
         }
-        let mut events = EventBuffer::default();
         let mut read = || -> spikelet_events::Result<()> {
             while reader.read_block(&mut events)? {}
             Ok(())
