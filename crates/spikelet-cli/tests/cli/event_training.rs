@@ -305,14 +305,14 @@ fn a_trained_network_runs_on_streams() {
     let events = lines(folder, &sample)[0]["events"]
         .as_u64()
         .expect("a number");
-    let words = [
+    let stream = [
         "stream",
         "run/last.safetensors",
         "--device",
         "cpu",
         "--input",
     ];
-    let file = lines(folder, &[&words[..], &["a.aedat4"]].concat());
+    let file = lines(folder, &[&stream[..], &["a.aedat4"]].concat());
     let (done, steps) = file.split_last().expect("lines");
     assert_eq!(done["events"], events);
     assert_eq!(steps.len() as u64, events.div_ceil(200));
@@ -322,7 +322,7 @@ fn a_trained_network_runs_on_streams() {
 
     // The same through a socket, without the file's extension.
     let listen = ["tcp-listen://127.0.0.1:0", "--json"];
-    let mut child = program(&[&words[..], &listen].concat())
+    let mut child = program(&[&stream[..], &listen].concat())
         .current_dir(folder)
         .stdout(Stdio::piped())
         .spawn()
@@ -426,8 +426,11 @@ fn a_trained_network_runs_on_streams() {
         "b.aedat4",
     ];
     lines(folder, &sample);
-    for (more, parts) in [
+    // A file that does not say its sensor.
+    lines(folder, &["convert", "b.aedat4", "b.npz"]);
+    for (file, more, parts) in [
         (
+            "b.npz",
             &[][..],
             [
                 "that of the training was taken, width 34, height 34",
@@ -435,11 +438,17 @@ fn a_trained_network_runs_on_streams() {
             ],
         ),
         (
+            "b.aedat4",
+            &[],
+            ["a sensor of width 128, height 128", "frames of 2 × 34 × 34"],
+        ),
+        (
+            "b.npz",
             &["--sensor", "128x128"],
             ["a sensor of width 128, height 128", "frames of 2 × 34 × 34"],
         ),
     ] {
-        let large = predict("b.aedat4", more);
+        let large = predict(file, more);
         let output = run_in(
             folder,
             &large.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -487,7 +496,7 @@ fn a_trained_network_runs_on_streams() {
         (&["--sensor", "40x40"], "the network takes"),
         (&["--pace", "1e-300"], "use at least 1e-6"),
     ] {
-        let output = run_in(folder, &[&words[..], &["a.aedat4"], wrong].concat());
+        let output = run_in(folder, &[&stream[..], &["a.aedat4"], wrong].concat());
         assert_ne!(code(&output), 0, "{wrong:?}");
         assert!(
             stderr(&output).contains(said),
