@@ -354,7 +354,7 @@ class Network:
 
         Examples
         --------
-        >>> net = spikelet.Sequential(spikelet.Linear(3, 2), input=(3,))
+        >>> net = spikelet.Sequential(spikelet.Linear(3, 2, bias=False), input=(3,))
         >>> _ = net.load_state_dict({"0.weight": [[1, 2, 3], [4, 5, 6]]})
         >>> net([[[1, 0, 0]]])
         array([[[1., 4.]]], dtype=float32)
@@ -406,7 +406,7 @@ class Network:
 
         Examples
         --------
-        >>> net = spikelet.Sequential(spikelet.Linear(2, 1), input=(2,))
+        >>> net = spikelet.Sequential(spikelet.Linear(2, 1, bias=False), input=(2,))
         >>> net.load({"fc.weight": [[1.0, 2.0]]}, map={"fc.": "0."})
         ''
         """

@@ -6,7 +6,7 @@ Examples
 >>> notes = spikelet.nir.write(net, tmp_path / "net.nir")
 >>> graph = spikelet.nir.read(tmp_path / "net.nir")
 >>> [node["type"] for node in graph.nodes.values()]
-['Linear', 'LIF', 'Input', 'Output']
+['Affine', 'LIF', 'Input', 'Output']
 """
 
 from __future__ import annotations

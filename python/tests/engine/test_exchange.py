@@ -69,7 +69,7 @@ def test_state_dicts_of_torch_are_taken():
 def test_a_folder_of_a_model_is_a_path(tmp_path):
     net = spikelet.Sequential(spikelet.Linear(4, 8), spikelet.Lif(), spikelet.Linear(8, 3), input=(4,))
     net.save(f"{tmp_path}/model/")
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["config.json", "model.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["README.md", "config.json", "model.safetensors"]
     x = np.ones((2, 4), dtype=np.float32)
     loaded = spikelet.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(x), net.predict(x))

@@ -14,7 +14,12 @@ from spikelet import layer, neuron, surrogate
 
 def small(**options):
     return spikelet.Sequential(
-        spikelet.Flatten(), spikelet.Linear(16, 8), spikelet.Lif(tau=2.0), spikelet.Linear(8, 3), input=(1, 4, 4), **options
+        spikelet.Flatten(),
+        spikelet.Linear(16, 8, bias=False),
+        spikelet.Lif(tau=2.0),
+        spikelet.Linear(8, 3, bias=False),
+        input=(1, 4, 4),
+        **options,
     )
 
 

@@ -8,7 +8,7 @@ from spikelet import Step, graph
 
 
 def regression(**options):
-    net = spikelet.Sequential(spikelet.Linear(2, 16), spikelet.Lif(), spikelet.Linear(16, 1), input=(2,))
+    net = spikelet.Sequential(spikelet.Linear(2, 16, bias=False), spikelet.Lif(), spikelet.Linear(16, 1, bias=False), input=(2,))
 
     def loss(inputs):
         y = net(inputs["x"]).mean(0)
@@ -42,7 +42,7 @@ def test_an_own_loss_is_learned_in_an_own_loop():
 
 
 def test_gradients_are_those_of_finite_differences():
-    net = spikelet.Sequential(spikelet.Linear(3, 2), input=(3,))
+    net = spikelet.Sequential(spikelet.Linear(3, 2, bias=False), input=(3,))
     step = Step(
         lambda inputs: graph.mse(net(inputs["x"]).sum(0).sigmoid(), inputs["y"]),
         {"x": Step.sequence(2, 3), "y": Step.input(2)},
@@ -107,7 +107,7 @@ def test_several_networks_have_paths():
         return graph.cross_entropy(scores, inputs["labels"]) + 0.1 * rate, {"top": graph.top_k(scores, inputs["labels"], 2)}
 
     train = Step(loss, {"x": Step.sequence(5, 2), "labels": Step.labels()}, batch_size=4).compile()
-    assert set(train.parameters) == {"scale", "trunk.0.weight", "head.0.weight"}
+    assert set(train.parameters) == {"scale"} | {f"{part}.0.{name}" for part in ("trunk", "head") for name in ("weight", "bias")}
     found = train.run(x=np.ones((5, 4, 2)), labels=[0, 1, 2, 0])
     assert set(found) == {"loss", "top"}
     train.update_networks()
@@ -115,7 +115,7 @@ def test_several_networks_have_paths():
 
 
 def test_streams_carry_states():
-    net = spikelet.Sequential(spikelet.Linear(1, 1), spikelet.Lif(tau=2.0), input=(1,))
+    net = spikelet.Sequential(spikelet.Linear(1, 1, bias=False), spikelet.Lif(tau=2.0), input=(1,))
     net.load_state_dict({"0.weight": [[1.0]]})
 
     def loss(inputs):

@@ -33,7 +33,7 @@ def test_threads_share_a_network():
 
 
 def test_threads_share_a_step():
-    net = spikelet.Sequential(spikelet.Linear(4, 3), spikelet.Lif(), input=(4,))
+    net = spikelet.Sequential(spikelet.Linear(4, 3, bias=False), spikelet.Lif(), input=(4,))
 
     def loss(inputs):
         scores = net(inputs["x"]).mean(0)
