@@ -12,24 +12,21 @@ use std::path::Path;
 fn main() -> Result<()> {
     let folder = std::env::temp_dir().join("spikelet-published-model");
     let (published, tuned) = (folder.join("published"), folder.join("tuned"));
-    let digits = synthetic::digits_of(0, 512, 128);
-    let trainer = Trainer::network(&network()?, settings(2, 1e-3))?;
+    let digits = synthetic::digits_of(0, 2048, 256);
+    let trainer = Trainer::network(&network()?, settings(10, 1e-3))?;
     trainer.folder(&published).force(true).fit(&digits)?;
     fine_tune(&published, &digits, &tuned)
 }
 
-/// A small ResNet-19 for digits.
 fn network() -> Result<Network> {
-    let small = [("width", 16.into()), ("blocks", [1, 1, 1].into())];
-    let digits = [("inputs", 1.into()), ("size", 28.into())];
-    Network::model("resnet19", small.into_iter().chain(digits))
+    Network::model("mnist-fc", [("hidden", 100.into())])
 }
 
 fn settings(epochs: usize, lr: f64) -> Settings {
     Settings {
         epochs,
         optimizer: Adam::new(lr).into(),
-        time_steps: 2,
+        time_steps: 8,
         ..Settings::default()
     }
 }

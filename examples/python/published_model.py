@@ -14,14 +14,13 @@ import spikelet
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 4, 256)
-x = (rng.random((256, 3, 16, 16)) * 0.5 + 0.5 * np.eye(4)[y].repeat(4, 1)[:, None, :, None]).astype(np.float32)  # [N, C, H, W]
+x = (rng.random((256, 1, 28, 28)) * 0.5 + 0.5 * np.eye(4)[y].repeat(7, 1)[:, None, :, None]).astype(np.float32)  # [N, C, H, W]
 folder = Path(tempfile.mkdtemp())
-options = {"size": 16, "width": 8, "blocks": [1, 1, 1]}
-spikelet.model("resnet19", classes=10, **options).save(folder / "published.safetensors")
+spikelet.model("mnist-fc", classes=10).save(folder / "published.safetensors")
 
-net = spikelet.model("resnet19", classes=4, **options)
+net = spikelet.model("mnist-fc", classes=4)
 print(net.load(folder / "published.safetensors", strict=False))  # the last layer is new: it has other classes
-report = spikelet.Trainer(net, epochs=5, lr=1e-3, time_steps=2).fit(x, y, validation=0.1)
+report = spikelet.Trainer(net, epochs=5, lr=1e-3, time_steps=8).fit(x, y, validation=0.1)
 spikelet.nir.write(net, folder / "tuned.nir")
 
 print(report, spikelet.nir.read(folder / "tuned.nir"))

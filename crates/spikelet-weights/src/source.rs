@@ -39,6 +39,11 @@ impl FileSource {
         }
     }
 
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Fills a buffer with the bytes at a position.
     pub fn fill(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match self {

@@ -21,7 +21,7 @@ pub fn images(
     samples: usize,
 ) -> impl Iterator<Item = Result<(Tensor, Vec<i64>)>> + use<> {
     let mut left = samples;
-    let mut read = move |batch: spikelet_data::Result<Batch>| {
+    let read = move |batch: spikelet_data::Result<Batch>| {
         let batch = batch?;
         let found = batch.require("images").map_err(Error::from)?;
         let labels = batch.i64("labels").map_err(Error::from)?;
@@ -42,6 +42,6 @@ pub fn images(
         let images = Tensor::f32(shape, &values[..kept * each]);
         Ok((images, labels[..kept].to_vec()))
     };
-    let batches = loader.epoch(0, 0).map(move |batch| read(batch));
+    let batches = loader.epoch(0, 0).map(read);
     batches.take_while(|read| !read.as_ref().is_ok_and(|(_, labels)| labels.is_empty()))
 }
