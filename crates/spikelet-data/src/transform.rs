@@ -16,7 +16,7 @@ use crate::sample_random::SampleRandom;
 ///
 /// Pixels of an image field are `u8`, `[channels, height, width]`; in a sequence `[time, channels, height, width]`. The
 /// loader converts them to `f32` after the transforms. A transform that converts them itself, to `f32`, clears
-/// [`Field::image`] and sets [`Field::element`] in [`Self::fields`].
+/// [`Field::image`] and sets [`Field::dtype`] in [`Self::fields`].
 ///
 /// ```
 /// use spikelet_data::{Result, Sample, SampleRandom, Transform, Values};

@@ -160,7 +160,7 @@ impl Checkpoint {
 
     /// Reads a checkpoint, and checks that its numbers are in range and agree with each other, that all its
     /// tensors are finite, and that means of squares are at least 0. Of the folder of a run, the
-    /// [`checkpoint_file`](crate::folder::checkpoint_file) is read.
+    /// [`checkpoint_file`] is read.
     ///
     /// # Errors
     /// [`CheckpointError`] when it is not a checkpoint, has another format, or is inconsistent.

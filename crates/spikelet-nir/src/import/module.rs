@@ -19,7 +19,7 @@ const LAST_OUTPUT: &str = "last_output";
 ///
 /// Parameters are called as in the graph: `fc.weight` is `weight` of the node `fc`, `sub/lif.tau` is `tau` of `lif` in the
 /// graph `sub`. Nodes in cycles run step by step, as one loop over time; the output of a node that is fed back is its
-/// state `last_output`. A context that [watches](crate::module::observer::States) has the output of each node as `NODE.out`.
+/// state `last_output`. A context that [watches](spikelet_nn::module::observer::States) has the output of each node as `NODE.out`.
 ///
 /// A graph with one Input and one Output is a [`Module`]; others run with [`GraphModule::run`].
 pub struct GraphModule {
