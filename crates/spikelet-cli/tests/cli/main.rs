@@ -13,6 +13,7 @@ mod diff;
 mod domains;
 mod event_training;
 mod events;
+mod given_files;
 mod help;
 mod image_folder;
 mod json;
