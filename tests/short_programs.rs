@@ -1,5 +1,6 @@
 //! Common programs stay short, and a loop of one's own needs few names.
 
+use spikelet::train::experiment::Experiment;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -50,6 +51,14 @@ fn programs_are_short() {
         text.lines().count() <= 100,
         "two_heads.rs with its neuron and data"
     );
+}
+
+#[test]
+fn the_experiment_of_the_sweep_is_sound() -> spikelet::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/sweep");
+    let experiment = Experiment::read(folder.join("residual.toml"))?;
+    assert_eq!(experiment.network.classes(), 10);
+    Ok(())
 }
 
 /// The names of the library in a loop of one's own, beside layers, losses and neurons, as in the guide to loops.
