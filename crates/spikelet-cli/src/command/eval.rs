@@ -20,7 +20,7 @@ use std::time::Instant;
     "spikelet eval runs/mnist-fc/latest/best.safetensors" => "on the data set it was trained on",
     "spikelet eval best.safetensors --dataset mnist --data-dir /data" => "on another data set",
     "spikelet eval best.safetensors photos" => "on files of your own, in a folder for each class",
-    "spikelet eval best.safetensors a.wav b.wav --label 7" => "on files of one class",
+    "spikelet eval best.safetensors a.png b.png --label 7" => "on files of one class",
 ])]
 pub struct Eval {
     #[command(flatten)]
