@@ -3,7 +3,7 @@
 use super::{FileReader, Input};
 use crate::command::trained::{Tested, Trained};
 use crate::failure::Failure;
-use spikelet::data::{self, DType, Dataset, Field, Sample, SampleTensor};
+use spikelet::data::{DType, Field, InMemory};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,44 +35,64 @@ pub fn read(
 ) -> Result<Tested, Failure> {
     let files = reader.find(given)?;
     let labels = Rule::new(labels, trained)?;
-    let (mut samples, mut known) = (vec![], vec![]);
+    let (mut inputs, mut known) = (vec![], vec![]);
     for path in &files {
         let label = labels.of(path)?;
         for input in reader.open(path)? {
-            samples.push(sample(input?, reader));
-            known.push(label);
-        }
-    }
-    let mut fields = vec![field(reader)];
-    // Without a label for each sample there are predictions alone.
-    let known: Option<Vec<usize>> = known.into_iter().collect();
-    if let FileReader::Sequences(reader) = reader
-        && let Some(unlabeled) = reader.step_labels
-    {
-        fields.push(Field::step_labels(reader.steps, unlabeled));
-        let none = vec![unlabeled.label; reader.steps];
-        for sample in &mut samples {
-            sample.insert("labels", SampleTensor::i64(&[reader.steps], none.clone()));
-        }
-    } else if let Some(known) = known {
-        fields.push(Field::new("labels", DType::I64, []));
-        for (sample, label) in samples.iter_mut().zip(known) {
-            sample.insert("labels", SampleTensor::i64(&[], vec![label as i64]));
+            inputs.push(input?);
+            known.push(label.map(|label| label as i64));
         }
     }
     let name = match given {
         [one] => one.display().to_string(),
         several => format!("{} files", several.len()),
     };
+    let (count, classes) = (inputs.len(), labels.classes);
+    let mut samples = samples_of(InMemory::new(name.clone()), inputs, reader)?;
+    // Without a label for each sample there are predictions alone.
+    let known: Option<Vec<i64>> = known.into_iter().collect();
+    if let FileReader::Sequences(reader) = reader
+        && let Some(unlabeled) = reader.step_labels
+    {
+        let none = vec![unlabeled.label; count * reader.steps];
+        let field = Field::step_labels(reader.steps, unlabeled);
+        samples = samples.with(field, none).map_err(spikelet::Error::from)?;
+    } else if let Some(known) = known {
+        let field = Field::new("labels", DType::I64, []);
+        samples = samples.with(field, known).map_err(spikelet::Error::from)?;
+    }
     Ok(Tested {
-        name: name.clone(),
-        samples: Arc::new(FileSamples {
-            name,
-            fields,
-            samples,
-            classes: labels.classes,
-        }),
+        name,
+        samples: Arc::new(samples.classes("labels", classes)),
     })
+}
+
+/// The images or sequences.
+fn samples_of(
+    data: InMemory,
+    inputs: Vec<Input>,
+    reader: &FileReader,
+) -> spikelet::Result<InMemory> {
+    let data = match reader {
+        FileReader::Images(converter) => {
+            let pixels = inputs.into_iter().flat_map(|input| input.pixels);
+            let field = Field::image("images", converter.shape);
+            data.with(field, pixels.collect::<Vec<u8>>())
+        }
+        FileReader::Sequences(reader) => {
+            let shape = [&[reader.steps], reader.shape.sizes()].concat();
+            let field = Field::new("x", DType::F32, shape).sequence();
+            let lengths = inputs.iter().map(|input| input.steps);
+            let lengths: Vec<usize> = lengths.map(|n| n.unwrap_or(reader.steps)).collect();
+            let values = inputs.into_iter().flat_map(|input| input.sequence);
+            let values: Vec<f32> = values.collect();
+            match reader.varies {
+                true => data.with_lengths(field.pad(0.0), values, &lengths),
+                false => data.with(field, values),
+            }
+        }
+    };
+    Ok(data?)
 }
 
 /// How the label of a file is found.
@@ -152,77 +172,5 @@ fn some(classes: &[String]) -> String {
     match classes.len() {
         ..=MOST => first,
         all => format!("{first} and {} more", all - MOST),
-    }
-}
-
-/// The field of the samples.
-fn field(reader: &FileReader) -> Field {
-    match reader {
-        FileReader::Images(converter) => Field::image("images", converter.shape),
-        FileReader::Sequences(reader) => {
-            let x = Field::new(
-                "x",
-                DType::F32,
-                [&[reader.steps], reader.shape.sizes()].concat(),
-            )
-            .sequence();
-            if reader.varies { x.pad(0.0) } else { x }
-        }
-    }
-}
-
-fn sample(input: Input, reader: &FileReader) -> Sample<'static> {
-    match reader {
-        FileReader::Images(converter) => {
-            Sample::new().with("images", SampleTensor::u8(&converter.shape, input.pixels))
-        }
-        FileReader::Sequences(reader) => {
-            let steps = input.steps.unwrap_or(reader.steps);
-            let shape = [&[steps], reader.shape.sizes()].concat();
-            Sample::new().with("x", SampleTensor::f32(&shape, input.sequence))
-        }
-    }
-}
-
-/// A data set of the samples of files.
-#[derive(Debug)]
-struct FileSamples {
-    name: String,
-    fields: Vec<Field>,
-    samples: Vec<Sample<'static>>,
-    classes: Vec<String>,
-}
-
-impl Dataset for FileSamples {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn len(&self) -> usize {
-        self.samples.len()
-    }
-
-    fn fields(&self) -> Vec<Field> {
-        self.fields.clone()
-    }
-
-    fn sample(&self, index: usize) -> data::Result<Sample<'_>> {
-        let sample = self.samples.get(index).cloned();
-        sample.ok_or_else(|| data::Error::Index {
-            dataset: self.name.clone(),
-            index,
-            len: self.samples.len(),
-        })
-    }
-
-    fn class_names(&self, field: &str) -> &[String] {
-        match field {
-            "labels" => &self.classes,
-            _ => &[],
-        }
-    }
-
-    fn in_memory(&self) -> bool {
-        true
     }
 }
