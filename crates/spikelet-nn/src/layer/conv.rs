@@ -122,8 +122,10 @@ impl<const D: usize> Conv<D> {
 
     /// Counts the operations with the input `x`; of a transposed convolution with this output padding.
     pub(super) fn count(&self, cx: &Context, x: &Var, transposed: Option<Vec<usize>>) {
-        for observer in cx.observers() {
-            let synapses = Synapses::Conv(ConvSynapses {
+        cx.tell_synapses(
+            "weight",
+            x,
+            Synapses::Conv(ConvSynapses {
                 inputs: self.inputs,
                 outputs: self.outputs,
                 kernel: self.kernel.to_vec(),
@@ -132,10 +134,9 @@ impl<const D: usize> Conv<D> {
                 dilation: self.dilation.to_vec(),
                 groups: self.groups,
                 size: x.shape()[3..].to_vec(),
-                transposed: transposed.clone(),
-            });
-            observer.synapses(cx, "weight", x, synapses);
-        }
+                transposed,
+            }),
+        );
     }
 
     /// A weight `[a, b, kernel…]` in the operation's order, `[a, kernel…, b]`.

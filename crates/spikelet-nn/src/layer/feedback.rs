@@ -104,13 +104,14 @@ impl Feedback {
 
     fn product(&self, cx: &Context, x: &Var, weight: &Var) -> Var {
         let size = self.features;
-        for observer in cx.observers() {
-            let synapses = Synapses::Linear {
+        cx.tell_synapses(
+            "weight",
+            x,
+            Synapses::Linear {
                 inputs: size,
                 outputs: size,
-            };
-            observer.synapses(cx, "weight", x, synapses);
-        }
+            },
+        );
         let y = x.linear(weight);
         match self.bias {
             true => y + cx.parameter("bias", [size], self.bias_init),

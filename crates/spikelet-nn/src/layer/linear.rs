@@ -59,13 +59,14 @@ impl Linear {
 
     /// As [`Linear::map`], by a product with these settings.
     fn map_by(&self, product: MatMul, cx: &Context, x: &Var, unit_axes: usize) -> Var {
-        for observer in cx.observers() {
-            let synapses = Synapses::Linear {
+        cx.tell_synapses(
+            "weight",
+            x,
+            Synapses::Linear {
                 inputs: self.inputs,
                 outputs: self.outputs,
-            };
-            observer.synapses(cx, "weight", x, synapses);
-        }
+            },
+        );
         let init = Init::fan_in(self.inputs);
         let matrix = [self.outputs, self.inputs];
         let shape = [&matrix[..], &vec![1; unit_axes]].concat();

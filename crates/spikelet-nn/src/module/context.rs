@@ -20,6 +20,7 @@ pub use traced::{LearnedStart, Traced, TracedState, TracedTensor, TracedTensors}
 
 use super::stepping::Stepping;
 use super::{Init, Observer, Propagation};
+use crate::synapses::Synapses;
 use group::Group;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -105,6 +106,13 @@ impl Context {
     /// ```
     pub fn observers(&self) -> impl Iterator<Item = &dyn Observer> {
         self.observers.iter().map(|observer| &**observer)
+    }
+
+    /// Tells the observers of a product of `x` with the weight of this name.
+    pub(crate) fn tell_synapses(&self, weight: &str, x: &Var, synapses: Synapses) {
+        for observer in self.observers() {
+            observer.synapses(self, weight, x, synapses.clone());
+        }
     }
 
     /// Whether plastic layers without an optimizer learn: in training, and by [`Trace::learning`].

@@ -63,8 +63,8 @@ impl Module for Sequential {
             y = cx.child(name, |cx| {
                 let y = module.forward(cx, &y)?;
                 // A group without a name has the path of its list.
-                for observer in cx.observers().filter(|_| !name.is_empty()) {
-                    observer.sequence(cx, "output_seq", &y);
+                if !name.is_empty() {
+                    (cx.observers()).for_each(|observer| observer.sequence(cx, "output_seq", &y));
                 }
                 Ok(y)
             })?;

@@ -241,13 +241,14 @@ impl Module for Dcls1d {
         self.check(cx)?;
         if self.kernel_count == 1 {
             // A weight is one synapse, whatever its delay.
-            for observer in cx.observers() {
-                let synapses = Synapses::Linear {
+            cx.tell_synapses(
+                "weight",
+                x,
+                Synapses::Linear {
                     inputs: self.inputs,
                     outputs: self.outputs,
-                };
-                observer.synapses(cx, "weight", x, synapses);
-            }
+                },
+            );
         }
         let lags = self.kernel_size - 1;
         let xp = with_history(cx, x, lags);

@@ -100,13 +100,14 @@ impl Module for DelayedLinear {
             Constant::new("max_delay", self.max_delay as f64, whole),
         ];
         cx.expect_domains("delayed linear", &constants)?;
-        for observer in cx.observers() {
-            let synapses = Synapses::Linear {
+        cx.tell_synapses(
+            "weight",
+            x,
+            Synapses::Linear {
                 inputs: self.inputs,
                 outputs: self.outputs,
-            };
-            observer.synapses(cx, "weight", x, synapses);
-        }
+            },
+        );
         let shape = [self.outputs, self.inputs];
         let init = Init::fan_in(self.inputs);
         let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));

@@ -237,13 +237,14 @@ impl Module for DelayedFeedback {
     fn forward(&self, cx: &Context, x: &Var) -> Result<Var> {
         expect_features(cx, "delayed feedback", x, self.features)?;
         self.check(cx)?;
-        for observer in cx.observers() {
-            let synapses = Synapses::Linear {
+        cx.tell_synapses(
+            "weight",
+            x,
+            Synapses::Linear {
                 inputs: self.features,
                 outputs: self.features,
-            };
-            observer.synapses(cx, "weight", x, synapses);
-        }
+            },
+        );
         Ok(cx.step_loop(x, |x| self.step(cx, &x))?.join())
     }
 
