@@ -29,7 +29,7 @@ impl StepShape {
         }
     }
 
-    /// What to do where this and the other shape differ, and are the same but for the order of height and width.
+    /// The help for two shapes that differ in the order of height and width only.
     ///
     /// ```
     /// use spikelet_data::StepShape;

@@ -93,7 +93,7 @@ pub enum ErrorKind {
     StateDict {
         /// What is missing or ambiguous.
         problem: &'static str,
-        /// What the file has at its top.
+        /// The content of the file in place of a state dict.
         found: String,
         /// What to do.
         help: &'static str,

@@ -1,4 +1,4 @@
-//! What looks at a network while it is traced.
+//! Observers of a network while it is traced.
 //!
 //! | observer | what it does |
 //! |---|---|

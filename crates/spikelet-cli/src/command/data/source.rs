@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// What to do if the size of a sensor is not known.
+/// The help where the size of a sensor is not known.
 pub const SENSOR_HELP: &str = "give its width and height, such as --sensor 346x260";
 
 /// `346x260`
